@@ -1,0 +1,40 @@
+# The commands of this project; `make help` lists them. Each installs the packages it needs.
+.DEFAULT_GOAL := help
+.PHONY: help run build test check format bench clean setup-build
+
+JOBS ?= $(shell nproc)
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Build, then run the broker with its own PostgreSQL on port 6632
+	@scripts/setup run
+	@exec build/queen serve
+
+build: ## Build build/queen (release, asserts on)
+	@scripts/setup build
+	@test -f build/build.ninja || cmake --preset release
+	@cmake --build build --target queen -j $(JOBS)
+
+test: ## Build everything and run every test
+	@scripts/setup build run test
+	@test -f build/build.ninja || cmake --preset release
+	@cmake --build build -j $(JOBS)
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+
+check: ## Format, lint, and the unit tests under ASan and UBSan
+	@scripts/setup build run test check
+	@scripts/check
+
+format: ## Rewrite the sources in the project's format
+	@scripts/setup check
+	@git ls-files '*.cc' '*.h' | xargs clang-format-14 -i
+
+bench: ## Measure; results as ratios within one run
+	@scripts/setup build run test bench
+	@cmake --preset release
+	@cmake --build build -j $(JOBS)
+	@scripts/bench
+
+clean: ## Remove what was built (never the data)
+	@rm -rf build build-dev build-tsan build-fuzz

@@ -1,0 +1,34 @@
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+namespace queen::log {
+namespace {
+
+constexpr int64_t kWhen = 1769903999123456;
+
+TEST(Log, TextQuotesOnlyWhatWouldBeMisread) {
+  EXPECT_EQ(FormatLine(Format::kText, Level::kInfo, kWhen, "listening",
+                       {{"url", "http://localhost:6632"}, {"workers", 2}, {"why", "two words"}}),
+            "2026-01-31T23:59:59.123Z info  listening url=http://localhost:6632 workers=2 "
+            "why=\"two words\"");
+}
+
+TEST(Log, JsonIsValidWhateverTheValues) {
+  EXPECT_EQ(FormatLine(Format::kJson, Level::kError, kWhen, "a \"quote\"",
+                       {{"ok", false}, {"ratio", 0.25}, {"text", "line\nbreak"}}),
+            R"({"time":"2026-01-31T23:59:59.123Z","level":"error","message":"a \"quote\"",)"
+            R"("ok":false,"ratio":0.25,"text":"line\nbreak"})");
+}
+
+TEST(Log, LevelsFilter) {
+  Configure(Level::kWarn, Format::kText);
+  EXPECT_FALSE(Enabled(Level::kInfo));
+  EXPECT_TRUE(Enabled(Level::kError));
+  Configure(Level::kOff, Format::kText);
+  EXPECT_FALSE(Enabled(Level::kError));
+  Configure(Level::kInfo, Format::kText);
+}
+
+}  // namespace
+}  // namespace queen::log
