@@ -1,0 +1,58 @@
+-- requires: ids, first_seq_at
+-- Exact deduplication without a row per message. Let t be the time inside a transactionId that is
+-- a UUIDv7, c the created_at of the segment it is stored in, W the window. The id is left out of
+-- queen.dedup iff |t - c| <= W; so an id is stored iff it is in queen.dedup or in a segment of its
+-- partition with t - W <= created_at <= t + W. The stored data carries this, so clock skew, several
+-- brokers and late replays do not matter. W must never change.
+CREATE OR REPLACE FUNCTION queen.dedup_window()
+RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT interval '60 seconds' $$;
+
+-- Where the transactionIds of p_txns (one per line, "" = none) are already stored in a partition.
+-- line counts from 0; seq and created_at are those of the stored message. Offsets from p_known_from
+-- up to p_known_to are taken as free of them.
+CREATE OR REPLACE FUNCTION queen.find_transactions(p_partition_id int, p_txns text,
+                                                   p_known_from bigint, p_known_to bigint)
+RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE AS $$
+    WITH asked AS MATERIALIZED (
+        SELECT u.txn COLLATE "C" AS txn, (u.line - 1)::int AS line, queen.uuid7_time(u.txn) AS t
+        FROM string_to_table(p_txns, E'\n') WITH ORDINALITY AS u(txn, line) WHERE u.txn <> ''
+    ), span AS MATERIALIZED (
+        SELECT min(t) - queen.dedup_window() AS low, max(t) + queen.dedup_window() AS high FROM asked
+    ), stored AS MATERIALIZED (
+        SELECT s.base_seq + u.line - 1 AS seq, u.txn, s.created_at
+        FROM span, queen.segments s,
+             string_to_table(s.txns, E'\n') WITH ORDINALITY AS u(txn, line)
+        WHERE span.low IS NOT NULL AND s.partition_id = p_partition_id
+          AND s.base_seq >= queen.first_seq_at(p_partition_id, span.low) AND s.created_at <= span.high
+          AND (s.base_seq < p_known_from OR s.base_seq >= p_known_to)
+          AND s.txns IS NOT NULL
+    ), own_ids AS (  -- a transactionId that is the id of a message without one
+        SELECT a.line, a.txn, ('x' || replace(substr(a.txn, 20), '-', ''))::bit(64)::bigint
+                              & ((1::bigint << 43) - 1) AS seq
+        FROM asked a WHERE a.t IS NOT NULL
+    ), found AS (
+        SELECT a.line, d.seq FROM asked a
+        JOIN queen.dedup d ON d.partition_id = p_partition_id AND d.txn = a.txn
+        UNION
+        SELECT a.line, s.seq FROM asked a JOIN stored s ON s.txn = a.txn
+        WHERE s.created_at BETWEEN a.t - queen.dedup_window() AND a.t + queen.dedup_window()
+        UNION
+        SELECT o.line, o.seq
+        FROM own_ids o
+        CROSS JOIN LATERAL (
+            SELECT s.base_seq, s.count, s.created_at, s.txns FROM queen.segments s
+            WHERE s.partition_id = p_partition_id AND s.base_seq <= o.seq
+            ORDER BY s.base_seq DESC LIMIT 1) g
+        WHERE o.seq < g.base_seq + g.count
+          AND o.txn = queen.message_id(
+                g.created_at + (o.seq - g.base_seq) * interval '1 microsecond', p_partition_id, o.seq)::text
+          AND coalesce(split_part(g.txns, E'\n', (o.seq - g.base_seq)::int + 1), '') = ''
+    )
+    SELECT f.line, f.seq, g.created_at + (f.seq - g.base_seq) * interval '1 microsecond'
+    FROM found f
+    CROSS JOIN LATERAL (
+        SELECT s.base_seq, s.count, s.created_at FROM queen.segments s
+        WHERE s.partition_id = p_partition_id AND s.base_seq <= f.seq
+        ORDER BY s.base_seq DESC LIMIT 1) g
+    WHERE f.seq < g.base_seq + g.count
+$$;

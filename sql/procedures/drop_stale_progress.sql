@@ -1,0 +1,20 @@
+-- The second half of compare-and-append. Old epochs are cleaned up, so an insert made from a stale
+-- snapshot can find its place free although later epochs exist. In a statement of its own (a younger
+-- snapshot) such rows are recognised and removed; the ordinals of those that lost are returned.
+CREATE OR REPLACE FUNCTION queen.drop_stale_progress(p_ordinals int[], p_partitions int[], p_groups int[],
+                                                     p_epochs bigint[])
+RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_lost int[];
+BEGIN
+    WITH removed AS (
+        DELETE FROM queen.progress r
+        USING unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
+        WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id AND r.epoch = k.epoch
+          AND EXISTS (SELECT FROM queen.progress later
+                      WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id
+                        AND later.epoch > k.epoch)
+        RETURNING k.ordinal)
+    SELECT coalesce(array_agg(removed.ordinal), '{}') INTO v_lost FROM removed;
+    RETURN v_lost;
+END $$;

@@ -1,0 +1,14 @@
+-- requires: availability
+-- Has a group anything to take now from one partition (p_partitions) of the arrays? The light
+-- question of a waiting pop; the same predicate as the lease.
+CREATE OR REPLACE FUNCTION queen.has_pending_messages(p_partitions int[], p_groups int[])
+RETURNS TABLE (ordinal int, pending boolean, ready_in_ms bigint) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    RETURN QUERY
+    SELECT u.ordinal::int, coalesce(a.state = 'ready', false),
+           greatest(0, ceil(extract(epoch FROM a.ready_at - v_now) * 1000))::bigint
+    FROM unnest(p_partitions, p_groups) WITH ORDINALITY AS u(partition_id, group_id, ordinal)
+    LEFT JOIN LATERAL queen.availability(u.partition_id, u.group_id, v_now) a ON true;
+END $$;
