@@ -1,0 +1,158 @@
+// What the API asks of the engine and what it gets back: one request type per operation. A request
+// is parsed and valid when it arrives here (api/ refuses the rest), and its `done` runs exactly once
+// on the loop that submitted it. A Status instead of a result means that the whole request failed
+// and nothing of it is known to be stored (a 503 for the caller, who may repeat it).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/json_scratch.h"
+#include "base/status.h"
+#include "base/unique_function.h"
+#include "base/uuid.h"
+#include "storage/segment.h"
+
+namespace queen::sidecar {
+
+inline constexpr std::string_view kQueueModeGroup = "__QUEUE_MODE__";
+inline constexpr std::string_view kDefaultPartition = "Default";
+
+// ---- push
+
+// Views into the request's body or scratch.
+struct PushItem {
+  std::string_view queue;
+  std::string_view partition;
+  std::string_view payload;  // the JSON text as it came; its LF and CR become spaces when stored
+  std::string_view txn;      // transactionId, "" = none was given
+  std::string meta;          // one line of JSON, or "" (storage/meta.h)
+  std::string error;         // not empty: refused already, answered `failed` with this text
+};
+
+struct PushOutcome {
+  enum class Status { kQueued, kDuplicate, kFailed };
+  Status status = Status::kFailed;
+  MessageId id;       // kQueued: of this message; kDuplicate: of the stored one
+  std::string error;  // kFailed
+};
+
+struct PushRequest {
+  std::string body;
+  JsonScratch scratch;
+  std::vector<PushItem> items;
+  // One outcome per item, in order.
+  UniqueFunction<void(PushRequest&, Result<std::vector<PushOutcome>>)> done;
+};
+
+// ---- pop
+
+enum class StartMode { kAll, kNew, kTime };
+
+struct PopRequest {
+  std::string queue;
+  std::optional<std::string> partition;  // nullopt: any partition
+  // Without a queue: any queue of this namespace and/or task.
+  std::optional<std::string> namespace_name;
+  std::optional<std::string> task;
+  std::string group{kQueueModeGroup};
+  int32_t batch = 1;           // 1..10000
+  int32_t partitions_max = 1;  // of a wildcard pop
+  int32_t lease_seconds = 0;   // 0: the queue's
+  bool auto_ack = false;
+  StartMode start_mode = StartMode::kAll;
+  int64_t start_micros = 0;  // kTime
+  int64_t wait_ms = 0;       // 0: answer at once
+};
+
+// What one partition gave: offsets [cursor, end) without those set in `settled`.
+struct Delivery {
+  PartitionId partition;
+  std::string queue_name;
+  std::string partition_name;
+  int64_t cursor = 0;
+  int64_t end = 0;
+  std::string settled;  // "0110..." counted from cursor; shorter = zeros
+  std::vector<std::pair<int64_t, int32_t>> failures;  // seq -> how often it has failed
+  std::vector<storage::SegmentPtr> segments;          // in order, covering [cursor, end)
+
+  // Whether the message at `seq` is part of this delivery. REQUIRES: cursor <= seq < end
+  bool Delivers(int64_t seq) const {
+    const auto place = static_cast<size_t>(seq - cursor);
+    return place >= settled.size() || settled[place] == '0';
+  }
+};
+
+struct PopResult {
+  Uuid lease_id;
+  bool leased = false;  // false with autoAck: there is no lease
+  std::vector<Delivery> deliveries;  // empty: nothing was there
+};
+
+using PopDone = UniqueFunction<void(Result<PopResult>)>;
+
+// ---- ack
+
+enum class Verdict { kCompleted, kFailed, kDeadLetter, kRetry };
+
+struct AckItem {
+  std::optional<PartitionId> partition;  // nullopt: no id of ours, so "Message not found"
+  std::string txn;
+  std::string group{kQueueModeGroup};
+  std::optional<Uuid> lease_id;  // nullopt: the current lease
+  Verdict verdict = Verdict::kCompleted;
+  bool cumulative = false;
+  std::string message;  // the error text of a failure
+  std::string error;    // not empty: refused already, answered success:false with this text
+};
+
+struct AckOutcome {
+  bool success = false;
+  std::string error;  // "" when success
+  std::string queue_name;
+  std::string partition_name;
+  bool lease_released = false;
+  bool dead_lettered = false;
+};
+
+struct AckRequest {
+  std::vector<AckItem> items;
+  // One outcome per item, in order.
+  UniqueFunction<void(AckRequest&, Result<std::vector<AckOutcome>>)> done;
+};
+
+// ---- lease
+
+struct RenewRequest {
+  Uuid lease_id;
+  int32_t seconds = 0;  // 0: the lease's own length, at least 60
+};
+
+struct RenewResult {
+  enum class State { kRenewed, kExpired, kUnknown };
+  State state = State::kUnknown;
+  int64_t until_micros = 0;  // kRenewed: the earliest of its partitions'
+};
+
+using RenewDone = UniqueFunction<void(Result<RenewResult>)>;
+
+// ---- the engine, as the API sees it
+
+// Stops a pop whose client has gone: no lease is taken for it, or it is given back.
+using CancelPop = UniqueFunction<void()>;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual void Push(PushRequest request) = 0;
+  // The function returned may be called until `done` has run, and then does nothing.
+  virtual CancelPop Pop(PopRequest request, PopDone done) = 0;
+  virtual void Ack(AckRequest request) = 0;
+  virtual void Renew(RenewRequest request, RenewDone done) = 0;
+};
+
+}  // namespace queen::sidecar
