@@ -45,10 +45,9 @@ TcpProxy::TcpProxy(std::string server_socket_path)
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  [[maybe_unused]] const bool ok = bind(listener_, generic, length) == 0 &&
-                                   listen(listener_, 64) == 0 &&
-                                   getsockname(listener_, generic, &length) == 0 &&
-                                   pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0;
+  [[maybe_unused]] const bool ok =
+      bind(listener_, generic, length) == 0 && listen(listener_, 64) == 0 &&
+      getsockname(listener_, generic, &length) == 0 && pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0;
   assert(ok);
   port_ = ntohs(address.sin_port);
   thread_ = std::thread([this] { Run(); });

@@ -51,8 +51,7 @@ void TestSlots::Close() {
 std::future<BatchResult> TestSlots::BeginOn(int slot, Batch batch) {
   std::promise<BatchResult> promise;
   auto future = promise.get_future();
-  thread_.Call(
-      [&] { slots_->ExecuteOn(slot, std::move(batch), Fulfil(std::move(promise))); });
+  thread_.Call([&] { slots_->ExecuteOn(slot, std::move(batch), Fulfil(std::move(promise))); });
   return future;
 }
 
