@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "pg/libpq_message.h"
 #include "pg/sqlstate.h"
 
 namespace queen::pg {
@@ -29,11 +30,6 @@ bool EndsTheSession(const PGresult* result) {
 bool IsStalePlan(const PGresult* result) {
   return FieldOf(result, PG_DIAG_SQLSTATE) == "0A000" &&
          FieldOf(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery";
-}
-
-std::string Trimmed(std::string_view text) {
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return std::string(text);
 }
 
 // Decrypted bytes that OpenSSL holds back: the socket will not become readable for them.
@@ -223,7 +219,7 @@ void Connection::OnSocket(int events) {
   TakeResults();
   if (!connection_) return;
   if (!alive) {
-    Lose(Status(Code::kDatabaseUnavailable, Trimmed(PQerrorMessage(connection_.get()))), {});
+    Lose(Status(Code::kDatabaseUnavailable, OneLine(PQerrorMessage(connection_.get()))), {});
     return;
   }
   Flush();
@@ -266,7 +262,7 @@ void Connection::OnResult(ResultHandle result) {
     case PGRES_FATAL_ERROR:
     case PGRES_PIPELINE_ABORTED:
       if (EndsTheSession(result.get()) || PQstatus(connection_.get()) == CONNECTION_BAD) {
-        return Lose(Status(Code::kDatabaseUnavailable, Trimmed(PQresultErrorMessage(result.get()))),
+        return Lose(Status(Code::kDatabaseUnavailable, OneLine(PQresultErrorMessage(result.get()))),
                     std::string(FieldOf(result.get(), PG_DIAG_SQLSTATE)));
       }
       return OnStepFailed(pending, result.get());
@@ -376,7 +372,7 @@ void Connection::OnSilence() {
     ReadSocket();
     TakeResults();
     if (connection_) {
-      Lose(Status(Code::kDatabaseUnavailable, Trimmed(PQerrorMessage(connection_.get()))), {});
+      Lose(Status(Code::kDatabaseUnavailable, OneLine(PQerrorMessage(connection_.get()))), {});
     }
     return;
   }

@@ -6,37 +6,27 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "pg/libpq_message.h"
 #include "pg/sqlstate.h"
 
 namespace queen::pg {
 namespace {
 
 constexpr int kServerVersionMin = 140000;
-constexpr size_t kSqlstateLength = 5;
-
-bool IsSqlstate(std::string_view text) {
-  return text.size() == kSqlstateLength && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-         });
-}
-
-// The last "SEVERITY:  SQLSTATE: " in `message`; with several hosts there are several.
-std::string_view FindSqlstate(std::string_view message) {
-  constexpr std::string_view kBefore = ":  ";
-  for (size_t at = message.rfind(kBefore); at != std::string_view::npos;
-       at = message.rfind(kBefore, at - 1)) {
-    const std::string_view rest = message.substr(at + kBefore.size());
-    const std::string_view candidate = rest.substr(0, kSqlstateLength);
-    if (IsSqlstate(candidate) && rest.substr(candidate.size()).starts_with(": ")) return candidate;
-    if (at == 0) break;
-  }
-  return {};
-}
 
 // What libpq prints is not for standard error.
 void LogNotice(void*, const PGresult* result) {
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   log::Debug("PostgreSQL notice", {{"message", message == nullptr ? "" : message}});
+}
+
+// Why libpq gave up, under PQERRORS_VERBOSE.
+ConnectFailure FailureOf(PGconn* connection) {
+  const std::string_view message = PQerrorMessage(connection);
+  const std::string_view sqlstate = SqlstateIn(message);
+  return {.status = Status(Code::kDatabaseUnavailable, OneLine(message)),
+          .sqlstate = std::string(sqlstate),
+          .needs_person = NeedsAPerson(sqlstate)};
 }
 
 // What is wrong with a server that let us in; ok when nothing is.
@@ -56,23 +46,6 @@ Status Verify(PGconn* connection) {
 }
 
 }  // namespace
-
-ConnectFailure FailureFromMessage(std::string_view message) {
-  ConnectFailure failure;
-  failure.sqlstate = FindSqlstate(message);
-  failure.needs_person = NeedsAPerson(failure.sqlstate);
-  std::string text;
-  while (!message.empty()) {
-    const size_t end = message.find('\n');
-    const std::string_view line = message.substr(0, end);
-    message.remove_prefix(end == std::string_view::npos ? message.size() : end + 1);
-    if (line.empty() || line.starts_with("LOCATION:")) continue;
-    if (!text.empty()) text += "; ";
-    text += line;
-  }
-  failure.status = Status(Code::kDatabaseUnavailable, std::move(text));
-  return failure;
-}
 
 Connector::Connector(Loop& loop, const ConnectOptions& options)
     : loop_(loop),
@@ -129,7 +102,7 @@ void Connector::Connect(const Keywords& keywords) {
   PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
   PQsetNoticeReceiver(connection_.get(), LogNotice, nullptr);
   if (PQstatus(connection_.get()) == CONNECTION_BAD) {
-    return Fail(FailureFromMessage(PQerrorMessage(connection_.get())));
+    return Fail(FailureOf(connection_.get()));
   }
   Watch(UV_WRITABLE);
 }
@@ -150,7 +123,7 @@ void Connector::Step() {
     case PGRES_POLLING_OK:
       return OnConnected();
     default:
-      return Fail(FailureFromMessage(PQerrorMessage(connection_.get())));
+      return Fail(FailureOf(connection_.get()));
   }
 }
 

@@ -35,10 +35,6 @@ struct ConnectFailure {
   bool needs_person = false;  // it will fail until somebody changes something
 };
 
-// What libpq says when a connection failed under PQERRORS_VERBOSE, taken apart: the SQLSTATE in it
-// ("" when none) and the text on one line without source positions.
-ConnectFailure FailureFromMessage(std::string_view message);
-
 class Connector {
  public:
   struct Attempt {
