@@ -1,0 +1,41 @@
+// The statements around the files of a schema: version tables, the rows that record a file, the
+// clean-up of routines. The migrator runs them; `queen migrate --print` prints the same.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/schema_plan.h"
+
+namespace queen::storage {
+
+// Session advisory lock of the migration; partitions lock in the two-integer form, elsewhere.
+std::string TryLockSql();
+std::string LockSql();
+std::string UnlockSql();
+
+// Settings that make a file mean the same whatever the server's defaults are.
+std::string SessionSql(int lock_timeout_ms);
+
+std::string CreateSchemaSql(const SchemaPlan& plan);
+
+std::string RecordMigrationSql(const Migration& migration, std::string_view applied_by);
+
+// Records the routines that this transaction has written and no other file of it has recorded.
+// REQUIRES: run directly after the file, with no savepoint in between
+std::string RecordProcedureSql(const Procedure& procedure, int release,
+                               std::string_view installed_by);
+
+// Forgets removed files and gives the rest the new release.
+std::string FinishProceduresSql(const SchemaPlan& plan, int release);
+
+// A query for those of the routines in the plan that no file defines any more.
+std::string OrphanedRoutinesSql(const SchemaPlan& plan);
+std::string DropRoutineSql(std::string_view routine);
+
+// A whole script for psql.
+std::string ScriptSql(const Schema& schema, const SchemaPlan& plan, std::string_view applied_by,
+                      int lock_timeout_ms);
+
+}  // namespace queen::storage
