@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "base/clock.h"
@@ -116,7 +118,7 @@ class Migrator {
   // REQUIRES: the lock is held
   Status RunLocked() {
     // Another broker may have done it all while we waited.
-    const Result<SchemaPlan> plan = ReadPlan();
+    Result<SchemaPlan> plan = ReadPlan();
     if (!plan.ok()) return plan.status();
     if (plan->create_version_tables) {
       QUEEN_RETURN_IF_ERROR(InTransaction("creating the schema \"queen\"", [&] {
@@ -126,6 +128,9 @@ class Migrator {
     for (const Migration* migration : plan->migrations) {
       QUEEN_RETURN_IF_ERROR(Apply(*migration));
     }
+    // A migration may have dropped a view that stood in its way; its file brings it back.
+    plan = ReadPlan();
+    if (!plan.ok()) return plan.status();
     if (plan->update_procedures) QUEEN_RETURN_IF_ERROR(UpdateProcedures(*plan));
     Summarize(*plan);
     return Status::Ok();
@@ -150,11 +155,9 @@ class Migrator {
   }
 
   Status UpdateProcedures(const SchemaPlan& plan) {
-    Status status = InTransaction("procedures", [&] { return ReplaceProcedures(plan, false); });
-    // A changed result or parameter name (42P13) or kind of routine (42809) cannot be replaced.
-    const std::string& sqlstate = connection_.last_error().sqlstate;
-    if (!status.ok() && (sqlstate == "42P13" || sqlstate == "42809")) {
-      status = InTransaction("procedures", [&] { return ReplaceProcedures(plan, true); });
+    Status status = InTransaction("procedures", [&] { return ReplaceChanged(plan); });
+    if (!status.ok() && CannotBeReplaced(connection_.last_error().sqlstate)) {
+      status = InTransaction("procedures", [&] { return ReplaceAll(plan); });
     }
     QUEEN_RETURN_IF_ERROR(status);
     for (const Procedure* procedure : plan.changed_procedures) {
@@ -162,36 +165,60 @@ class Migrator {
     }
     log::Info("installed procedures", {{"files", report_.procedures.size()},
                                        {"release", schema_.procedures_release},
-                                       {"dropped", report_.routines_dropped.size()}});
+                                       {"dropped", report_.dropped.size()}});
     return Status::Ok();
   }
 
-  Status ReplaceProcedures(const SchemaPlan& plan, bool drop_first) {
-    report_.routines_dropped.clear();
-    if (drop_first) {
-      for (const std::string& routine : plan.replaceable_routines) {
-        QUEEN_RETURN_IF_ERROR(Step("dropping " + routine + " failed", DropRoutineSql(routine)));
-      }
-    }
+  // A changed result or parameter name, another kind of routine, changed columns of a view, or
+  // something that depends on what is to be dropped.
+  static bool CannotBeReplaced(std::string_view sqlstate) {
+    return sqlstate == "42P13" || sqlstate == "42809" || sqlstate == "42P16" || sqlstate == "2BP01";
+  }
+
+  Status ReplaceChanged(const SchemaPlan& plan) {
     for (const Procedure* procedure : plan.changed_procedures) {
-      const std::string what = fmt::format("procedure file {} failed", procedure->name);
-      QUEEN_RETURN_IF_ERROR(Step(what, procedure->sql));
-      if (!connection_.in_transaction()) {
-        return Status(Code::kInternal, what + ": the file ends the transaction");
-      }
-      QUEEN_RETURN_IF_ERROR(Step(
-          what, RecordProcedureSql(*procedure, schema_.procedures_release, options_.applied_by)));
+      QUEEN_RETURN_IF_ERROR(Install(*procedure));
     }
-    QUEEN_RETURN_IF_ERROR(Step("recording the procedures failed",
-                               FinishProceduresSql(plan, schema_.procedures_release)));
-    const auto orphans = connection_.Exec(OrphanedRoutinesSql(plan));
-    if (!orphans.ok()) return Explain("recording the procedures failed", "");
+    return FinishProcedures(plan, plan.replaced_objects);
+  }
+
+  Status ReplaceAll(const SchemaPlan& plan) {
+    // Views before the routines that they may use.
+    std::vector<std::string> objects = plan.installed_objects;
+    std::ranges::sort(objects, std::greater());
+    for (const std::string& object : objects) QUEEN_RETURN_IF_ERROR(Drop(object));
+    for (const Procedure& procedure : schema_.procedures) {
+      QUEEN_RETURN_IF_ERROR(Install(procedure));
+    }
+    return FinishProcedures(plan, plan.installed_objects);
+  }
+
+  Status Install(const Procedure& procedure) {
+    const std::string what = fmt::format("procedure file {} failed", procedure.name);
+    QUEEN_RETURN_IF_ERROR(Step(what, procedure.sql));
+    if (!connection_.in_transaction()) {
+      return Status(Code::kInternal, what + ": the file ends the transaction");
+    }
+    return Step(what,
+                RecordProcedureSql(procedure, schema_.procedures_release, options_.applied_by));
+  }
+
+  Status FinishProcedures(const SchemaPlan& plan, const std::vector<std::string>& objects_before) {
+    constexpr std::string_view kWhat = "recording the procedures failed";
+    QUEEN_RETURN_IF_ERROR(
+        Step(std::string(kWhat), FinishProceduresSql(plan, schema_.procedures_release)));
+    const auto orphans = connection_.Exec(OrphanedObjectsSql(objects_before));
+    if (!orphans.ok()) return Explain(std::string(kWhat), "");
+    report_.dropped.clear();
     for (int row = 0; row < orphans->size(); ++row) {
-      const std::string routine(orphans->Text(row, 0));
-      QUEEN_RETURN_IF_ERROR(Step("dropping " + routine + " failed", DropRoutineSql(routine)));
-      report_.routines_dropped.push_back(routine);
+      report_.dropped.emplace_back(orphans->Text(row, 0));
+      QUEEN_RETURN_IF_ERROR(Drop(report_.dropped.back()));
     }
     return Status::Ok();
+  }
+
+  Status Drop(const std::string& object) {
+    return Step(fmt::format("dropping {} failed", object), DropObjectSql(object));
   }
 
   // Runs `body` in a transaction, again and again while tables it needs are locked by others.
@@ -268,7 +295,7 @@ std::string MigrateReport::ToString() const {
   std::string text;
   for (const std::string& file : migrations) text += fmt::format("applied migration {}\n", file);
   for (const std::string& file : procedures) text += fmt::format("installed {}\n", file);
-  for (const std::string& routine : routines_dropped) text += fmt::format("dropped {}\n", routine);
+  for (const std::string& object : dropped) text += fmt::format("dropped {}\n", object);
   if (!newer_versions.empty()) {
     text += fmt::format("left the newer migrations {} of the database alone\n",
                         fmt::join(newer_versions, ", "));

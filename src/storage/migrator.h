@@ -9,10 +9,10 @@
 //    failing one leaves those before it applied.
 // 4. All changed procedure files are one transaction. A release in the database that is higher than
 //    ours means a newer broker was here: then its procedures stay.
-// 5. Routines that a file defined before and does not define any more (a changed argument list, a
-//    removed file) are dropped; a routine that cannot be replaced in place because its result or
-//    its parameter names changed is dropped and created anew. Only routines recorded as ours are
-//    ever dropped. Views and types belong in migrations.
+// 5. Routines and views that a file defined before and does not define any more (a changed argument
+//    list, a removed file) are dropped. Where one cannot be replaced in place, because its result,
+//    columns or parameter names changed or because others depend on it, all that the files defined
+//    is dropped and created anew. Only what is recorded as ours is ever dropped.
 //
 // Files run with search_path = pg_catalog, so every name in them has to say its schema.
 #pragma once
@@ -33,17 +33,15 @@ struct MigrateOptions {
 };
 
 struct MigrateReport {
-  std::vector<std::string> migrations;        // files applied now
-  std::vector<std::string> procedures;        // files installed now
-  std::vector<std::string> routines_dropped;  // "queen.old(integer)"
-  std::vector<int> newer_versions;            // in the database, unknown to us, not breaking
-  int schema_version = 0;                     // of the database, after
-  int procedures_release = 0;                 // of the database, after
-  bool procedures_are_newer = false;          // and were left alone
+  std::vector<std::string> migrations;  // files applied now
+  std::vector<std::string> procedures;  // files installed now
+  std::vector<std::string> dropped;     // "routine queen.old(integer)"
+  std::vector<int> newer_versions;      // in the database, unknown to us, not breaking
+  int schema_version = 0;               // of the database, after
+  int procedures_release = 0;           // of the database, after
+  bool procedures_are_newer = false;    // and were left alone
 
-  bool changed() const {
-    return !migrations.empty() || !procedures.empty() || !routines_dropped.empty();
-  }
+  bool changed() const { return !migrations.empty() || !procedures.empty() || !dropped.empty(); }
   // For people, one line per thing done and one for the outcome.
   std::string ToString() const;
 };
@@ -53,7 +51,8 @@ struct MigrateReport {
 Result<MigrateReport> Migrate(pg::BlockingConnection& connection, const Schema& schema,
                               const MigrateOptions& options);
 
-// The SQL that Migrate would run, for psql; "" when nothing is missing.
+// The SQL that Migrate would run, for psql; "" when nothing is missing. What rule 5 needs when
+// something cannot be replaced in place only shows when it is tried, and is not in it.
 Result<std::string> PendingSql(pg::BlockingConnection& connection, const Schema& schema,
                                const MigrateOptions& options);
 

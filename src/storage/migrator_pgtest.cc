@@ -90,7 +90,7 @@ TEST_F(MigratorTest, AnEmptyDatabaseGetsEverythingOnce) {
             "applied migration 0001_table.sql\ninstalled f.sql\n"
             "the database is now up to date: schema version 1, procedures release 3\n");
   EXPECT_EQ(Ask("SELECT queen.f()"), "1");
-  EXPECT_EQ(Ask("SELECT routines FROM queen.schema_procedures"), "{queen.f()}");
+  EXPECT_EQ(Ask("SELECT objects FROM queen.schema_procedures"), "{\"routine queen.f()\"}");
   EXPECT_EQ(Ask("SELECT checksum FROM queen.schema_migrations"), schema.migrations[0].checksum);
 
   const MigrateReport second = MustMigrate(schema);
@@ -188,16 +188,18 @@ TEST_F(MigratorTest, AFailingProcedureChangesNothing) {
   EXPECT_EQ(Ask("SELECT max(release) FROM queen.schema_procedures"), "3");
 }
 
-TEST_F(MigratorTest, ARemovedFileTakesItsRoutinesAlong) {
+TEST_F(MigratorTest, ARemovedFileTakesItsObjectsAlong) {
   MustMigrate(MustMake({{"procedures/f.sql", kOne},
                         {"procedures/g.sql",
                          "CREATE FUNCTION queen.g(int) RETURNS int LANGUAGE sql AS 'SELECT 1';\n"
-                         "CREATE PROCEDURE queen.\"G h\"(text) LANGUAGE plpgsql AS 'BEGIN END';\n"},
+                         "CREATE PROCEDURE queen.\"G h\"(text) LANGUAGE plpgsql AS 'BEGIN END';\n"
+                         "CREATE VIEW queen.v AS SELECT queen.g(1);\n"},
                         {"procedures/RELEASE", "release 1\n"}}));
   Ask("CREATE FUNCTION queen.of_the_user() RETURNS int LANGUAGE sql AS 'SELECT 1'");
   const MigrateReport report =
       MustMigrate(MustMake({{"procedures/f.sql", kOne}, {"procedures/RELEASE", "release 2\n"}}));
-  EXPECT_EQ(report.routines_dropped, (Names{"queen.\"G h\"(text)", "queen.g(integer)"}));
+  EXPECT_EQ(report.dropped,
+            (Names{"view queen.v", "routine queen.g(integer)", "routine queen.\"G h\"(text)"}));
   EXPECT_EQ(Ask("SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc"
                 " WHERE pronamespace = 'queen'::regnamespace"),
             "f of_the_user");
@@ -212,7 +214,7 @@ TEST_F(MigratorTest, AChangedArgumentListLeavesNoOldOverload) {
                              "CREATE OR REPLACE FUNCTION queen.f(a int) RETURNS int LANGUAGE sql"
                              " AS 'SELECT a';\n"},
                             {"procedures/RELEASE", "release 4\n"}}));
-  EXPECT_EQ(report.routines_dropped, Names{"queen.f()"});
+  EXPECT_EQ(report.dropped, Names{"routine queen.f()"});
   EXPECT_EQ(Ask("SELECT queen.f(7)"), "7");
 }
 
@@ -224,8 +226,57 @@ TEST_F(MigratorTest, AChangedResultReplacesTheRoutine) {
         "CREATE OR REPLACE FUNCTION queen.f() RETURNS text LANGUAGE sql AS $$SELECT 'x'$$;\n"},
        {"procedures/RELEASE", "release 4\n"}}));
   EXPECT_EQ(report.procedures, Names{"f.sql"});
-  EXPECT_EQ(report.routines_dropped, Names{});
+  EXPECT_EQ(report.dropped, Names{});
   EXPECT_EQ(Ask("SELECT queen.f()"), "x");
+}
+
+TEST_F(MigratorTest, WhatDependsOnAReplacedRoutineIsCreatedAnew) {
+  const EmbeddedFile view = {
+      "procedures/v.sql", "-- requires: f\nCREATE OR REPLACE VIEW queen.v AS SELECT queen.f();\n"};
+  MustMigrate(MustMake({{"procedures/f.sql", kOne}, view, {"procedures/RELEASE", "release 1\n"}}));
+  const MigrateReport result = MustMigrate(MustMake(
+      {{"procedures/f.sql",
+        "CREATE OR REPLACE FUNCTION queen.f() RETURNS text LANGUAGE sql AS $$SELECT 'x'$$;\n"},
+       view,
+       {"procedures/RELEASE", "release 2\n"}}));
+  EXPECT_EQ(result.dropped, Names{});
+  EXPECT_EQ(Ask("SELECT f FROM queen.v"), "x");
+
+  const MigrateReport arguments = MustMigrate(
+      MustMake({{"procedures/f.sql",
+                 "CREATE OR REPLACE FUNCTION queen.f(a int DEFAULT 7) RETURNS int LANGUAGE sql"
+                 " AS 'SELECT a';\n"},
+                view,
+                {"procedures/RELEASE", "release 3\n"}}));
+  EXPECT_EQ(arguments.dropped, Names{"routine queen.f()"});
+  EXPECT_EQ(Ask("SELECT f FROM queen.v"), "7");
+}
+
+TEST_F(MigratorTest, WhatAMigrationDroppedComesBack) {
+  const EmbeddedFile view = {"procedures/v.sql",
+                             "CREATE OR REPLACE VIEW queen.v AS SELECT a FROM queen.t;\n"};
+  const EmbeddedFile release = {"procedures/RELEASE", "release 1\n"};
+  MustMigrate(MustMake({{"migrations/0001_table.sql", kTable}, view, release}));
+  const MigrateReport report =
+      MustMigrate(MustMake({{"migrations/0001_table.sql", kTable},
+                            {"migrations/0002_type.sql",
+                             "DROP VIEW queen.v; ALTER TABLE queen.t ALTER COLUMN a TYPE bigint;"},
+                            view,
+                            release}));
+  EXPECT_EQ(report.procedures, Names{"v.sql"});
+  EXPECT_EQ(Ask("SELECT count(*) FROM queen.v"), "0");
+}
+
+TEST_F(MigratorTest, WhatAUserBuiltOnARoutineIsNotDropped) {
+  MustMigrate(BaseSchema());
+  Ask("CREATE VIEW public.of_the_user AS SELECT queen.f()");
+  const Status status = MigrateFails(
+      MustMake({{"migrations/0001_table.sql", kTable}, {"procedures/RELEASE", "release 4\n"}}));
+  EXPECT_EQ(status.message(),
+            "dropping routine queen.f() failed: cannot drop function queen.f() because other "
+            "objects depend on it (SQLSTATE 2BP01); view public.of_the_user depends on function "
+            "queen.f(); hint: Use DROP ... CASCADE to drop the dependent objects too.");
+  EXPECT_EQ(Ask("SELECT f FROM public.of_the_user"), "1");
 }
 
 TEST_F(MigratorTest, ARoutineMayMoveToAnotherFile) {
@@ -233,7 +284,7 @@ TEST_F(MigratorTest, ARoutineMayMoveToAnotherFile) {
   const MigrateReport report = MustMigrate(MustMake({{"migrations/0001_table.sql", kTable},
                                                      {"procedures/other.sql", kTwo},
                                                      {"procedures/RELEASE", "release 4\n"}}));
-  EXPECT_EQ(report.routines_dropped, Names{});
+  EXPECT_EQ(report.dropped, Names{});
   EXPECT_EQ(Ask("SELECT queen.f()"), "2");
 }
 

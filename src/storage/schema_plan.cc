@@ -42,13 +42,18 @@ Status ReadVersions(pg::BlockingConnection& connection, SchemaState& state) {
                                 std::string(migrations->Text(row, 2)), migrations->Bool(row, 3)});
   }
   const auto procedures = connection.Exec(
-      "SELECT name, checksum, release, array_to_string(routines, E'\\n')"
+      "SELECT name, checksum, release, array_to_string(objects, E'\\n'), NOT objects <@ ARRAY("
+      "   SELECT 'routine ' || oid::regprocedure FROM pg_proc"
+      "   WHERE pronamespace = 'queen'::regnamespace"
+      "   UNION ALL SELECT 'view ' || oid::regclass FROM pg_class"
+      "   WHERE relnamespace = 'queen'::regnamespace AND relkind = 'v')"
       " FROM queen.schema_procedures ORDER BY name");
   if (!procedures.ok()) return procedures.status();
   for (int row = 0; row < procedures->size(); ++row) {
-    state.procedures.push_back(
-        {std::string(procedures->Text(row, 0)), std::string(procedures->Text(row, 1)),
-         static_cast<int>(procedures->Int(row, 2)), SplitLines(procedures->Text(row, 3))});
+    state.procedures.push_back({std::string(procedures->Text(row, 0)),
+                                std::string(procedures->Text(row, 1)),
+                                static_cast<int>(procedures->Int(row, 2)),
+                                SplitLines(procedures->Text(row, 3)), procedures->Bool(row, 4)});
   }
   return Status::Ok();
 }
@@ -93,24 +98,24 @@ void PlanProcedures(const Schema& schema, const SchemaState& state, SchemaPlan& 
   }
   if (plan.release_found > schema.procedures_release) return;
 
-  const auto replace = [&](const InstalledProcedure& installed) {
-    plan.replaceable_routines.insert(plan.replaceable_routines.end(), installed.routines.begin(),
-                                     installed.routines.end());
+  const auto append = [](std::vector<std::string>& to, const InstalledProcedure& installed) {
+    to.insert(to.end(), installed.objects.begin(), installed.objects.end());
   };
   for (const Procedure& ours : schema.procedures) {
     const auto found = std::ranges::find(state.procedures, ours.name, &InstalledProcedure::name);
     if (found != state.procedures.end()) {
-      if (found->checksum == ours.checksum) continue;
-      replace(*found);
+      if (found->checksum == ours.checksum && !found->incomplete) continue;
+      append(plan.replaced_objects, *found);
     }
     plan.changed_procedures.push_back(&ours);
   }
   for (const InstalledProcedure& installed : state.procedures) {
+    append(plan.installed_objects, installed);
     if (std::ranges::find(schema.procedures, installed.name, &Procedure::name) !=
         schema.procedures.end()) {
       continue;
     }
-    replace(installed);
+    append(plan.replaced_objects, installed);
     plan.removed_procedures.push_back(installed.name);
   }
   plan.update_procedures =

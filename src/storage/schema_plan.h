@@ -1,7 +1,7 @@
 // What a database has, what it lacks, and whether this binary may work with it at all.
 //
 // The version tables: queen.schema_migrations has a row for each applied migration,
-// queen.schema_procedures one for each installed procedure file with the routines it defined (so
+// queen.schema_procedures one for each installed procedure file with the objects it defined (so
 // that an overload that a newer file no longer defines can be dropped) and the release it came
 // with.
 #pragma once
@@ -26,7 +26,8 @@ struct InstalledProcedure {
   std::string name;
   std::string checksum;
   int release = 0;
-  std::vector<std::string> routines;  // "queen.push_messages(integer,text)"
+  std::vector<std::string> objects;  // "routine queen.f(integer,text)", "view queen.messages"
+  bool incomplete = false;           // one of them is gone: a migration dropped it, or a person
 };
 
 struct SchemaState {
@@ -37,7 +38,8 @@ struct SchemaState {
   std::vector<InstalledProcedure> procedures;
 };
 
-// Reads the state in one snapshot. REQUIRES: no open transaction
+// Reads the state in one snapshot. REQUIRES: no open transaction; search_path is pg_catalog, which
+// decides how objects are written
 Result<SchemaState> ReadSchemaState(pg::BlockingConnection& connection);
 
 // Points into the Schema it was made from.
@@ -48,8 +50,9 @@ struct SchemaPlan {
   // Unless `update_procedures`, the procedures are as they should be, or newer than ours.
   bool update_procedures = false;
   std::vector<const Procedure*> changed_procedures;
-  std::vector<std::string> removed_procedures;    // names of files that we no longer have
-  std::vector<std::string> replaceable_routines;  // of changed and removed files, as installed
+  std::vector<std::string> removed_procedures;  // names of files that we no longer have
+  std::vector<std::string> replaced_objects;    // of changed and removed files, as installed
+  std::vector<std::string> installed_objects;   // of all files
 
   int release_found = 0;            // of the procedures in the database
   std::vector<int> newer_versions;  // migrations that we do not know and can live with

@@ -19,7 +19,8 @@ SchemaState OurState() {
   state.has_schema = true;
   state.has_version_tables = true;
   state.migrations = {{1, "0001_a.sql", "c1", false}, {2, "0002_b.sql", "c2", true}};
-  state.procedures = {{"p.sql", "cp", 5, {"queen.p()"}}, {"q.sql", "cq", 5, {"queen.q()"}}};
+  state.procedures = {{"p.sql", "cp", 5, {"routine queen.p()"}},
+                      {"q.sql", "cq", 5, {"routine queen.q()"}}};
   return state;
 }
 
@@ -54,20 +55,21 @@ TEST(SchemaPlan, OnlyChangedProceduresAreReplaced) {
   SchemaState state = OurState();
   state.procedures[1].checksum = "older";
   state.procedures[1].release = 4;
-  state.procedures.push_back({"gone.sql", "cg", 4, {"queen.gone()"}});
+  state.procedures.push_back({"gone.sql", "cg", 4, {"routine queen.gone()"}});
   const Result<SchemaPlan> plan = MakePlan(schema, state);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->update_procedures);
   ASSERT_EQ(plan->changed_procedures.size(), 1U);
   EXPECT_EQ(plan->changed_procedures[0]->name, "q.sql");
   EXPECT_EQ(plan->removed_procedures, std::vector<std::string>{"gone.sql"});
-  EXPECT_EQ(plan->replaceable_routines, (std::vector<std::string>{"queen.q()", "queen.gone()"}));
+  EXPECT_EQ(plan->replaced_objects,
+            (std::vector<std::string>{"routine queen.q()", "routine queen.gone()"}));
 }
 
 TEST(SchemaPlan, NewerProceduresStay) {
   const Schema schema = OurSchema();
   SchemaState state = OurState();
-  state.procedures[0] = {"p.sql", "newer", 6, {"queen.p(integer)"}};
+  state.procedures[0] = {"p.sql", "newer", 6, {"routine queen.p(integer)"}};
   const Result<SchemaPlan> plan = MakePlan(schema, state);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->empty());

@@ -59,7 +59,7 @@ std::string CreateSchemaSql(const SchemaPlan& plan) {
          "  name text PRIMARY KEY,\n"
          "  checksum text NOT NULL,\n"
          "  release int NOT NULL,\n"
-         "  routines text[] NOT NULL,\n"
+         "  objects text[] NOT NULL,\n"
          "  installed_at timestamptz NOT NULL DEFAULT clock_timestamp(),\n"
          "  installed_by text NOT NULL)";
 }
@@ -75,14 +75,18 @@ std::string RecordMigrationSql(const Migration& migration, std::string_view appl
 std::string RecordProcedureSql(const Procedure& procedure, int release,
                                std::string_view installed_by) {
   return fmt::format(
-      "INSERT INTO queen.schema_procedures AS s (name, checksum, release, routines, installed_by)\n"
-      "SELECT {}, {}, {}, coalesce(array_agg(r ORDER BY r), '{{}}'), {}\n"
-      "FROM (SELECT oid::regprocedure::text AS r FROM pg_proc\n"
-      "      WHERE pronamespace = 'queen'::regnamespace AND xmin = pg_current_xact_id()::xid\n"
-      "      EXCEPT SELECT unnest(routines) FROM queen.schema_procedures\n"
+      "INSERT INTO queen.schema_procedures AS s (name, checksum, release, objects, installed_by)\n"
+      "SELECT {}, {}, {}, coalesce(array_agg(o ORDER BY o), '{{}}'), {}\n"
+      "FROM ((SELECT 'routine ' || oid::regprocedure AS o FROM pg_proc\n"
+      "       WHERE pronamespace = 'queen'::regnamespace AND xmin = pg_current_xact_id()::xid\n"
+      "       UNION ALL\n"
+      "       SELECT 'view ' || c.oid::regclass FROM pg_class c\n"
+      "       JOIN pg_rewrite w ON w.ev_class = c.oid AND w.xmin = pg_current_xact_id()::xid\n"
+      "       WHERE c.relnamespace = 'queen'::regnamespace AND c.relkind = 'v')\n"
+      "      EXCEPT SELECT unnest(objects) FROM queen.schema_procedures\n"
       "      WHERE xmin = pg_current_xact_id()::xid) written\n"
       "ON CONFLICT (name) DO UPDATE SET checksum = excluded.checksum, release = excluded.release,\n"
-      "  routines = excluded.routines, installed_by = excluded.installed_by,\n"
+      "  objects = excluded.objects, installed_by = excluded.installed_by,\n"
       "  installed_at = clock_timestamp()",
       Literal(procedure.name), Literal(procedure.checksum), release, Literal(installed_by));
 }
@@ -94,15 +98,17 @@ std::string FinishProceduresSql(const SchemaPlan& plan, int release) {
       TextArray(plan.removed_procedures), release, release);
 }
 
-std::string OrphanedRoutinesSql(const SchemaPlan& plan) {
+std::string OrphanedObjectsSql(const std::vector<std::string>& objects) {
   return fmt::format(
-      "SELECT unnest({}) EXCEPT SELECT unnest(routines) FROM queen.schema_procedures ORDER BY 1",
-      TextArray(plan.replaceable_routines));
+      "SELECT o FROM unnest({}) o\n"
+      "WHERE o NOT IN (SELECT unnest(objects) FROM queen.schema_procedures) ORDER BY o DESC",
+      TextArray(objects));
 }
 
-std::string DropRoutineSql(std::string_view routine) {
-  // The text of a regprocedure is quoted where it needs to be.
-  return fmt::format("DROP ROUTINE IF EXISTS {}", routine);
+std::string DropObjectSql(std::string_view object) {
+  // The texts of regprocedure and regclass are quoted where they need to be.
+  const size_t space = object.find(' ');
+  return fmt::format("DROP {} IF EXISTS {}", object.substr(0, space), object.substr(space + 1));
 }
 
 std::string ScriptSql(const Schema& schema, const SchemaPlan& plan, std::string_view applied_by,
@@ -129,14 +135,15 @@ std::string ScriptSql(const Schema& schema, const SchemaPlan& plan, std::string_
     script += fmt::format(
         "{};\n"
         "DO $drop$\n"
-        "DECLARE routine text;\n"
+        "DECLARE object text;\n"
         "BEGIN\n"
-        "  FOR routine IN {} LOOP\n"
-        "    EXECUTE 'DROP ROUTINE IF EXISTS ' || routine;\n"
+        "  FOR object IN {} LOOP\n"
+        "    EXECUTE 'DROP ' || regexp_replace(object, ' ', ' IF EXISTS ');\n"
         "  END LOOP;\n"
         "END $drop$;\n"
         "COMMIT;\n",
-        FinishProceduresSql(plan, schema.procedures_release), OrphanedRoutinesSql(plan));
+        FinishProceduresSql(plan, schema.procedures_release),
+        OrphanedObjectsSql(plan.replaced_objects));
   }
   return script + fmt::format("\n{};\n", UnlockSql());
 }

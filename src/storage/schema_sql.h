@@ -1,5 +1,6 @@
 // The statements around the files of a schema: version tables, the rows that record a file, the
-// clean-up of routines. The migrator runs them; `queen migrate --print` prints the same.
+// clean-up of
+// routines and views. The migrator runs them; `queen migrate --print` prints the same.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ std::string CreateSchemaSql(const SchemaPlan& plan);
 
 std::string RecordMigrationSql(const Migration& migration, std::string_view applied_by);
 
-// Records the routines that this transaction has written and no other file of it has recorded.
+// Records the routines and views that this transaction wrote and no other file of it recorded.
 // REQUIRES: run directly after the file, with no savepoint in between
 std::string RecordProcedureSql(const Procedure& procedure, int release,
                                std::string_view installed_by);
@@ -30,9 +31,11 @@ std::string RecordProcedureSql(const Procedure& procedure, int release,
 // Forgets removed files and gives the rest the new release.
 std::string FinishProceduresSql(const SchemaPlan& plan, int release);
 
-// A query for those of the routines in the plan that no file defines any more.
-std::string OrphanedRoutinesSql(const SchemaPlan& plan);
-std::string DropRoutineSql(std::string_view routine);
+// A query for those of the objects that no file defines any more, views before the routines that
+// they may use.
+std::string OrphanedObjectsSql(const std::vector<std::string>& objects);
+// `object` as the version table has it, such as "view queen.messages".
+std::string DropObjectSql(std::string_view object);
 
 // A whole script for psql.
 std::string ScriptSql(const Schema& schema, const SchemaPlan& plan, std::string_view applied_by,
