@@ -29,7 +29,7 @@ struct Http {
   int request_timeout_ms = 60'000;
   int write_timeout_ms = 30'000;
   int pipeline_depth_max = 64;
-  int64_t write_buffer_bytes_max = int64_t{64} << 20;
+  int64_t write_buffer_bytes_max = int64_t{1} << 20;
   std::string cors_origin = "*";
 };
 
@@ -89,9 +89,5 @@ struct Config {
   // Whether the broker starts and supervises a PostgreSQL of its own: no other one is named.
   bool uses_embedded() const { return database.url.empty() && database.host.empty(); }
 };
-
-// The libpq connection string of the configured server: DATABASE_URL as it is, else built from
-// PG_*. Secret: it may hold a password. REQUIRES: !config.uses_embedded()
-std::string Conninfo(const Config& config);
 
 }  // namespace queen::config

@@ -1,9 +1,9 @@
+#include "config/conninfo.h"
+
 #include <fmt/format.h>
 
 #include <cassert>
 #include <string_view>
-
-#include "config/config.h"
 
 namespace queen::config {
 namespace {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/conninfo.h"
 #include "config/settings.h"
 
 namespace queen::config {

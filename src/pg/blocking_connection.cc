@@ -42,21 +42,21 @@ Code CodeOf(std::string_view sqlstate) {
 
 }  // namespace
 
-Rows::Rows(pg_result* result) : result_(result, PQclear) {}
+TextRows::TextRows(pg_result* result) : result_(result, PQclear) {}
 
-int Rows::size() const { return PQntuples(result_.get()); }
+int TextRows::size() const { return PQntuples(result_.get()); }
 
-bool Rows::IsNull(int row, int column) const {
+bool TextRows::IsNull(int row, int column) const {
   return PQgetisnull(result_.get(), row, column) != 0;
 }
 
-std::string_view Rows::Text(int row, int column) const {
+std::string_view TextRows::Text(int row, int column) const {
   assert(row >= 0 && row < size() && column >= 0 && column < PQnfields(result_.get()));
   return {PQgetvalue(result_.get(), row, column),
           static_cast<size_t>(PQgetlength(result_.get(), row, column))};
 }
 
-int64_t Rows::Int(int row, int column) const {
+int64_t TextRows::Int(int row, int column) const {
   const std::string_view text = Text(row, column);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -83,11 +83,11 @@ Result<BlockingConnection> BlockingConnection::Connect(const std::string& connin
   return connection;
 }
 
-Result<Rows> BlockingConnection::Exec(const std::string& sql) {
+Result<TextRows> BlockingConnection::Exec(const std::string& sql) {
   return Take(PQexec(connection_.get(), sql.c_str()));
 }
 
-Result<Rows> BlockingConnection::ExecParams(
+Result<TextRows> BlockingConnection::ExecParams(
     const std::string& sql, const std::vector<std::optional<std::string>>& parameters) {
   std::vector<const char*> values;
   values.reserve(parameters.size());
@@ -98,8 +98,8 @@ Result<Rows> BlockingConnection::ExecParams(
                            values.data(), nullptr, nullptr, 0));
 }
 
-Result<Rows> BlockingConnection::Take(pg_result* result) {
-  Rows rows(result);
+Result<TextRows> BlockingConnection::Take(pg_result* result) {
+  TextRows rows(result);
   const ExecStatusType status = PQresultStatus(result);
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY) {
     return rows;

@@ -29,13 +29,13 @@ struct SqlError {
 };
 
 // The rows of one statement, in text form.
-class Rows {
+class TextRows {
  public:
-  explicit Rows(pg_result* result);
+  explicit TextRows(pg_result* result);
 
   int size() const;
   bool IsNull(int row, int column) const;
-  // REQUIRES: row and column exist. Valid as long as the Rows.
+  // REQUIRES: row and column exist. Valid as long as the TextRows.
   std::string_view Text(int row, int column) const;
   // REQUIRES: the column is of an integer type and not null
   int64_t Int(int row, int column) const;
@@ -53,11 +53,11 @@ class BlockingConnection {
 
   // One or more statements in the simple protocol; the rows are those of the last. Outside of a
   // transaction block several statements are one transaction.
-  Result<Rows> Exec(const std::string& sql);
+  Result<TextRows> Exec(const std::string& sql);
 
   // One statement with parameters in text form, nullopt for null.
-  Result<Rows> ExecParams(const std::string& sql,
-                          const std::vector<std::optional<std::string>>& parameters);
+  Result<TextRows> ExecParams(const std::string& sql,
+                              const std::vector<std::optional<std::string>>& parameters);
 
   // About the last statement that failed. The Status of that statement has the message as well.
   const SqlError& last_error() const { return last_error_; }
@@ -76,7 +76,7 @@ class BlockingConnection {
  private:
   explicit BlockingConnection(pg_conn* connection);
 
-  Result<Rows> Take(pg_result* result);
+  Result<TextRows> Take(pg_result* result);
 
   std::unique_ptr<pg_conn, void (*)(pg_conn*)> connection_;
   SqlError last_error_;
