@@ -102,7 +102,10 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Write();
   void OnWritten(int status);
   void StartLingering();
+  // Bytes that wait to be given to the kernel.
   size_t unwritten_bytes() const;
+  // Those, and what the kernel has but the client has not acknowledged.
+  size_t UntakenBytes() const;
 
   // Finds the state the connection is in now and joins the list of it, or closes.
   void Settle();
