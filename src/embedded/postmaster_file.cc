@@ -31,9 +31,10 @@ bool IsPostmasterOf(pid_t pid, const Layout& layout) {
 
 Leftover FindLeftover(const Layout& layout) {
   std::ifstream file(PidFileOf(layout));
+  if (!file) return {};
   pid_t pid = 0;
+  if (!(file >> pid) || pid == 0) return {Leftover::kStranger, 0};
   // In single-user mode the number is negative.
-  if (!(file >> pid) || pid == 0) return {};
   pid = pid < 0 ? -pid : pid;
   if (IsPostmasterOf(pid, layout)) return {Leftover::kPostmaster, pid};
   if (kill(pid, 0) != 0 && errno == ESRCH) return {};

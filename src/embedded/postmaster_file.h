@@ -4,7 +4,8 @@
 // program a pid runs and a postmaster's working directory is its cluster.
 //
 //   none       no file, or a pid that is dead: PostgreSQL recovers by itself
-//   stranger   the pid lives but is no postmaster of this cluster (or is a zombie): remove the file
+//   stranger   the pid lives but is no postmaster of this cluster (or is a zombie), or there is no
+//              pid to read (power was lost while the file was written): remove the file
 //   postmaster a server of this cluster lives, left by a broker that was killed: stop it first
 #pragma once
 
@@ -19,7 +20,7 @@ namespace queen::embedded {
 
 struct Leftover {
   enum Kind { kNone, kStranger, kPostmaster } kind = kNone;
-  pid_t pid = 0;
+  pid_t pid = 0;  // 0 = unreadable
 };
 
 // REQUIRES: the data directory is locked and no server of ours runs.
@@ -33,7 +34,9 @@ bool IsPostmasterOf(pid_t pid, const Layout& layout);
 std::string PostmasterStatus(const Layout& layout, pid_t pid);
 
 // Removes what would make PostgreSQL refuse to start: a stranger's postmaster.pid and every socket
-// file. REQUIRES: FindLeftover does not say kPostmaster.
+// file. Backends that outlived their postmaster are safe from this: PostgreSQL finds them by their
+// shared memory, whose key comes from the cluster's directory, and refuses until they are gone.
+// REQUIRES: FindLeftover does not say kPostmaster.
 void ClearLeftovers(const Layout& layout);
 
 }  // namespace queen::embedded
