@@ -579,6 +579,7 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   }
   Delivery delivery;
   delivery.partition = partition;
+  delivery.group_id = group.group_id;
   delivery.queue_name = group.queue;
   delivery.cursor = rows.Int8(row, 3);
   delivery.end = rows.Int8(row, 4);

@@ -72,6 +72,7 @@ struct PopRequest {
 // What one partition gave: offsets [cursor, end) without those set in `settled`.
 struct Delivery {
   PartitionId partition;
+  int32_t group_id = 0;
   std::string queue_name;
   std::string partition_name;
   int64_t cursor = 0;
