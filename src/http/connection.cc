@@ -1,0 +1,415 @@
+#include "http/connection.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <exception>
+
+#include "base/log.h"
+#include "http/connections.h"
+
+namespace queen::http {
+namespace {
+
+// Input that waits for its turn; beyond it the rest waits in the kernel.
+constexpr size_t kStashBytesMax = size_t{64} << 10;
+constexpr size_t kBuffersPerTry = 16;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+void RunCallback(UniqueFunction<void()>& callback) {
+  try {
+    callback();
+  } catch (const std::exception& error) {
+    log::Error("a disconnect callback threw", {{"what", error.what()}});
+  }
+}
+
+}  // namespace
+
+// Output that libuv is writing; freed by its callback.
+struct Connection::PendingWrite {
+  uv_write_t request{};
+  Output output;
+};
+
+Connection::Connection(Connections& owner) : owner_(&owner), parser_(owner.settings_.limits) {}
+
+Connection::~Connection() = default;
+
+Status Connection::Open(UniqueFd socket) {
+  uv_tcp_init(owner_->loop_.uv(), &tcp_);
+  tcp_.data = this;
+  self_ = shared_from_this();
+  owner_->Place(*this, State::kIdle);
+  const int one = 1;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (const int error = uv_tcp_open(&tcp_, socket.get()); error != 0) {
+    Close();
+    return Status(Code::kInternal, uv_strerror(error));
+  }
+  (void)socket.Release();
+  ++owner_->unread_open_;
+  SetReading(true);
+  return Status::Ok();
+}
+
+void Connection::Refuse(const Status& status) {
+  AnswerError(status);
+  Settle();
+}
+
+int Connection::fd() const {
+  uv_os_fd_t fd = -1;
+  uv_fileno(reinterpret_cast<const uv_handle_t*>(&tcp_), &fd);
+  return fd;
+}
+
+// Reading.
+
+void Connection::SetReading(bool on) {
+  if (on == reading_) return;
+  reading_ = on;
+  if (!on) {
+    ++owner_->unread_open_;
+    uv_read_stop(stream());
+    return;
+  }
+  --owner_->unread_open_;
+  uv_read_start(
+      stream(),
+      [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
+        const auto* self = static_cast<Connection*>(handle->data);
+        buffer->base = self->owner_->read_buffer_.get();
+        buffer->len = Connections::kReadBufferBytes;
+      },
+      [](uv_stream_t* handle, ssize_t size, const uv_buf_t* buffer) {
+        auto* self = static_cast<Connection*>(handle->data);
+        if (size > 0) {
+          self->OnRead({buffer->base, static_cast<size_t>(size)});
+        } else if (size == UV_EOF) {
+          self->OnReadEnd();
+        } else if (size < 0) {
+          if (!self->pipeline_.empty()) ++self->owner_->counters_.disconnects;
+          self->Close();
+        }
+      });
+}
+
+bool Connection::WantsReading() const {
+  const Limits& limits = owner_->settings_.limits;
+  if (peer_ended_) return false;
+  if (input_ended_) return discarded_bytes_ <= limits.linger_bytes_max;
+  return stash_.size() < kStashBytesMax && unwritten_bytes() <= limits.write_buffer_bytes_max;
+}
+
+bool Connection::MayTake() const {
+  const Limits& limits = owner_->settings_.limits;
+  return pipeline_.size() < limits.pipeline_depth_max &&
+         pipeline_.request_bytes() <= limits.body_bytes_max &&
+         unwritten_bytes() <= limits.write_buffer_bytes_max;
+}
+
+void Connection::OnRead(std::string_view bytes) {
+  owner_->counters_.bytes_in += bytes.size();
+  if (input_ended_) {
+    discarded_bytes_ += bytes.size();
+    if (lingering_ && !WantsReading()) return Close();
+  } else if (stash_.empty()) {
+    TakeInput(bytes);
+  } else {
+    stash_.append(bytes);
+    TakeStash();
+  }
+  // Flush settles those that have something to write.
+  if (!dirty_) Settle();
+}
+
+void Connection::OnReadEnd() {
+  peer_left_ = peer_ended_ = true;
+  SetReading(false);
+  if (lingering_) return Close();
+  if (stash_.empty()) EndInput();
+  if (!pipeline_.empty()) {
+    ++owner_->counters_.disconnects;
+    TellDisconnected();
+  }
+  if (!dirty_) Settle();
+}
+
+void Connection::EndInput() {
+  input_ended_ = true;
+  continue_owed_ = false;
+  stash_ = std::string();
+}
+
+void Connection::TakeStash() {
+  if (stash_.empty() || !MayTake()) return;
+  const std::string input = std::exchange(stash_, std::string());
+  TakeInput(input);
+}
+
+void Connection::TakeInput(std::string_view input) {
+  // The client did not wait for its 100.
+  continue_owed_ = false;
+  while (!input.empty() && !input_ended_ && MayTake()) {
+    switch (parser_.Next(input)) {
+      case Parser::Event::kNeedMore:
+        break;
+      case Parser::Event::kContinueExpected:
+        if (!input.empty()) break;
+        continue_owed_ = true;
+        owner_->MarkDirty(*this);
+        break;
+      case Parser::Event::kRequest:
+        Dispatch(parser_.Take());
+        if (state_ == State::kClosed) return;
+        break;
+      case Parser::Event::kRefused:
+        ++owner_->counters_.parse_errors;
+        AnswerError(parser_.refusal());
+        break;
+    }
+  }
+  if (input_ended_) {
+    discarded_bytes_ += input.size();
+  } else {
+    stash_.assign(input);
+  }
+  if (peer_ended_ && stash_.empty()) EndInput();
+}
+
+// Serving.
+
+void Connection::Dispatch(Request request) {
+  ++owner_->counters_.requests;
+  active_ = true;
+  Pipeline::Traits traits;
+  traits.without_body = request.method() == Method::kHead;
+  traits.close = !request.keep_alive();
+  traits.announce_keep_alive = request.keep_alive() && request.version_minor() == 0;
+  traits.request_bytes = request.body().size();
+  if (traits.close || owner_->draining_) EndInput();
+  const uint64_t sequence = pipeline_.Begin(traits);
+  // A handler that throws destroys its Reply, which answers 500.
+  try {
+    owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
+  } catch (const std::exception& error) {
+    log::Error("a request handler threw", {{"what", error.what()}});
+  }
+}
+
+void Connection::AnswerError(const Status& status) {
+  EndInput();
+  Pipeline::Traits traits;
+  traits.close = true;
+  Deliver(pipeline_.Begin(traits), ErrorResponse(status));
+}
+
+void Connection::Deliver(uint64_t sequence, Response response) {
+  if (state_ == State::kClosed) return;
+  owner_->loop_.AssertOwner();
+  pipeline_.Answer(sequence, std::move(response));
+  CollectReplies();
+}
+
+void Connection::Abandon(uint64_t sequence) {
+  if (state_ == State::kClosed) return;
+  owner_->loop_.AssertOwner();
+  const Pipeline::Slot* slot = pipeline_.Find(sequence);
+  if (slot == nullptr) return;
+  if (!slot->disconnect_told) {
+    log::Warn("a request was dropped without a reply");
+    return Deliver(sequence, ErrorResponse(Status(Code::kInternal)));
+  }
+  pipeline_.Drop(sequence);
+  CollectReplies();
+}
+
+void Connection::OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) {
+  Pipeline::Slot* slot = state_ == State::kClosed ? nullptr : pipeline_.Find(sequence);
+  if (slot != nullptr && connected()) {
+    std::swap(slot->on_disconnect, callback);
+    return;
+  }
+  if (slot != nullptr) slot->disconnect_told = true;
+  RunCallback(callback);
+}
+
+void Connection::TellDisconnected() {
+  for (auto& callback : pipeline_.TakeDisconnectCallbacks()) RunCallback(callback);
+}
+
+void Connection::CollectReplies() {
+  owner_->MarkDirty(*this);
+  while (auto slot = pipeline_.TakeFront()) {
+    if (slot->state == Pipeline::Slot::State::kDropped) {
+      EndInput();
+      pipeline_.Clear();
+      return;
+    }
+    Render(*std::move(slot));
+  }
+}
+
+void Connection::Render(Pipeline::Slot slot) {
+  HeadTraits traits;
+  traits.close = slot.traits.close || (input_ended_ && pipeline_.empty());
+  traits.announce_keep_alive = slot.traits.announce_keep_alive;
+  traits.fixed_headers = owner_->FixedHeaders();
+  AppendHead(slot.response, traits, output_.Tail(owner_->buffers_));
+  if (StatusHasBody(slot.response.status) && !slot.traits.without_body) {
+    output_.Append(std::move(slot.response.body), owner_->buffers_);
+  }
+  owner_->counters_.CountReply(slot.response.status);
+}
+
+void Connection::SendContinue() {
+  continue_owed_ = false;
+  output_.Tail(owner_->buffers_).append(kContinue);
+  owner_->counters_.CountReply(100);
+}
+
+// Writing.
+
+size_t Connection::unwritten_bytes() const {
+  return output_.size() + (pending_write_ ? uv_stream_get_write_queue_size(stream()) : 0);
+}
+
+void Connection::Flush() {
+  dirty_ = false;
+  if (state_ == State::kClosed) return;
+  if (continue_owed_ && pipeline_.empty()) SendContinue();
+  Write();
+  if (state_ == State::kClosed) return;
+  TakeStash();
+  if (!dirty_) Settle();
+}
+
+void Connection::Write() {
+  if (pending_write_ || output_.empty()) return;
+  std::array<uv_buf_t, kBuffersPerTry> buffers;
+  const size_t count = output_.Describe(buffers.data(), buffers.size());
+  const int written = uv_try_write(stream(), buffers.data(), static_cast<unsigned>(count));
+  if (written < 0 && written != UV_EAGAIN) return Close();
+  if (written > 0) {
+    owner_->counters_.bytes_out += static_cast<uint64_t>(written);
+    output_.Consume(static_cast<size_t>(written), owner_->buffers_);
+  }
+  if (output_.empty()) return;
+
+  pending_write_ = std::make_unique<PendingWrite>();
+  pending_write_->output = std::exchange(output_, Output());
+  pending_write_->request.data = this;
+  std::vector<uv_buf_t> rest(pending_write_->output.buffer_count());
+  pending_write_->output.Describe(rest.data(), rest.size());
+  const int error =
+      uv_write(&pending_write_->request, stream(), rest.data(), static_cast<unsigned>(rest.size()),
+               [](uv_write_t* request, int status) {
+                 static_cast<Connection*>(request->data)->OnWritten(status);
+               });
+  if (error != 0) {
+    pending_write_.reset();
+    return Close();
+  }
+  write_progress_ = uv_stream_get_write_queue_size(stream());
+}
+
+void Connection::OnWritten(int status) {
+  const auto done = std::move(pending_write_);
+  if (state_ == State::kClosed) return;
+  if (status != 0) {
+    if (!pipeline_.empty()) ++owner_->counters_.disconnects;
+    return Close();
+  }
+  owner_->counters_.bytes_out += done->output.size();
+  owner_->MarkDirty(*this);
+}
+
+void Connection::StartLingering() {
+  lingering_ = true;
+  if (shutdown(fd(), SHUT_WR) != 0) Close();
+}
+
+// The life of the connection.
+
+Connection::State Connection::CurrentState() const {
+  if (lingering_) return State::kLingering;
+  if (pending_write_) return State::kWriting;
+  if (!pipeline_.empty() || !output_.empty()) return State::kWaiting;
+  if (parser_.started() || !stash_.empty()) return State::kReceiving;
+  return State::kIdle;
+}
+
+void Connection::Settle() {
+  if (state_ == State::kClosed) return;
+  const bool owes_nothing = pipeline_.empty() && output_.empty() && !pending_write_;
+  if (!lingering_ && input_ended_ && owes_nothing) {
+    if (peer_ended_) return Close();
+    StartLingering();
+    if (state_ == State::kClosed) return;
+  }
+  SetReading(WantsReading());
+  const State state = CurrentState();
+  // A new request starts its clock anew; only what the client takes restarts that of writing.
+  if (state != state_ || (active_ && state != State::kWriting)) owner_->Place(*this, state);
+  active_ = false;
+}
+
+void Connection::OnRequestTimeout() {
+  ++owner_->counters_.request_timeouts;
+  AnswerError(Status(Code::kRequestTimeout));
+  Settle();
+}
+
+void Connection::OnWriteTimeout() {
+  const size_t waiting = uv_stream_get_write_queue_size(stream());
+  if (waiting < write_progress_) {
+    write_progress_ = waiting;
+    owner_->Place(*this, State::kWriting);
+    return;
+  }
+  ++owner_->counters_.write_timeouts;
+  Close();
+}
+
+void Connection::CheckPeer() {
+  if (peer_left_) return;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
+  if (info.tcpi_state == TCP_ESTABLISHED) return;
+  ++owner_->counters_.disconnects;
+  if (info.tcpi_state == TCP_CLOSE) return Close();
+  peer_left_ = true;
+  TellDisconnected();
+}
+
+void Connection::Drain() {
+  if (lingering_) return;
+  if (CurrentState() == State::kIdle) return Close();
+  const bool receiving_only = pipeline_.empty() && output_.empty() && !pending_write_;
+  if (!receiving_only) EndInput();
+  owner_->MarkDirty(*this);
+}
+
+void Connection::Close() {
+  if (state_ == State::kClosed) return;
+  Connections& owner = *owner_;
+  if (!reading_) --owner.unread_open_;
+  owner.Remove(*this);
+  owner_ = nullptr;
+  uv_close(reinterpret_cast<uv_handle_t*>(&tcp_), [](uv_handle_t* handle) {
+    // May be the last reference.
+    const auto self = std::move(static_cast<Connection*>(handle->data)->self_);
+  });
+  stash_ = std::string();
+  output_ = Output();
+  auto callbacks = pipeline_.TakeDisconnectCallbacks();
+  pipeline_.Clear();
+  for (auto& callback : callbacks) RunCallback(callback);
+}
+
+}  // namespace queen::http

@@ -1,0 +1,141 @@
+// One client's connection: bytes in -> Parser -> handler -> Pipeline -> Output -> bytes out. Lives
+// on the loop of its Connections and is touched by that thread only; a Reply keeps the object, not
+// the socket, alive.
+//
+// The state says which list of Connections it is in, and so which clock is running:
+//
+//   kIdle       nothing received, nothing owed                     idle_timeout_ms
+//   kReceiving  part of a request received, no reply owed          request_timeout_ms -> 408
+//   kWaiting    a handler owes a reply                             none
+//   kWriting    the socket takes no more for now                   write_timeout_ms without
+//   progress kLingering  all is sent, our side is shut; input is discarded  linger_timeout_ms
+//   kClosed     in no list
+//
+// Rules:
+//   1. Nothing is written before the end of the loop's turn (Flush), so the replies of one turn
+//      leave in one write.
+//   2. Input that may not be served yet (pipeline full, output over its limit) waits in stash_, and
+//      once that is full in the kernel: memory is bounded whatever the client sends.
+//   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
+//      forbids that, Connections asks the kernel now and then (CheckPeer).
+//   4. After input_ended_ no more requests are taken; when the last reply is written the connection
+//      lingers, so that a client still sending can read it instead of being reset.
+#pragma once
+
+#include <uv.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/output.h"
+#include "http/parser.h"
+#include "http/pipeline.h"
+#include "http/reply.h"
+#include "http/unique_fd.h"
+
+namespace queen::http {
+
+class Connections;
+
+class Connection final : public ReplyTarget, public std::enable_shared_from_this<Connection> {
+ public:
+  enum class State { kIdle, kReceiving, kWaiting, kWriting, kLingering, kClosed };
+  static constexpr size_t kStateCount = static_cast<size_t>(State::kClosed) + 1;
+
+  explicit Connection(Connections& owner);
+  ~Connection() override;
+
+  // Takes over a connected socket and starts reading. On failure the connection is closed.
+  Status Open(UniqueFd socket);
+  // Answers `status` to whatever the client sends, once, and closes.
+  void Refuse(const Status& status);
+
+  // The end of the loop's turn: writes what is due and does what became possible by it.
+  void Flush();
+
+  // The clocks of Connections.
+  void OnRequestTimeout();
+  void OnWriteTimeout();  // closes, unless the client took something since the last call
+  // Notices a client that has left while its input is not read.
+  void CheckPeer();
+
+  // No more requests; closes once everything owed is sent. A request of which a part has arrived is
+  // still received and answered if nothing else is owed.
+  void Drain();
+  // At once. Callbacks of OnDisconnect run before this returns.
+  void Close();
+
+  State state() const { return state_; }
+  bool reading() const { return reading_; }
+
+  // ReplyTarget
+  void Deliver(uint64_t sequence, Response response) override;
+  void Abandon(uint64_t sequence) override;
+  void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) override;
+  bool connected() const override { return state_ != State::kClosed && !peer_left_; }
+
+ private:
+  friend class ConnectionList;
+  friend class Connections;
+  struct PendingWrite;
+
+  // Reading.
+  void OnRead(std::string_view bytes);
+  void OnReadEnd();
+  void TakeInput(std::string_view input);
+  void TakeStash();
+  bool MayTake() const;
+  void EndInput();
+  bool WantsReading() const;
+  void SetReading(bool on);
+
+  // Serving.
+  void Dispatch(Request request);
+  void AnswerError(const Status& status);
+  void CollectReplies();
+  void Render(Pipeline::Slot slot);
+  void SendContinue();
+  void TellDisconnected();
+
+  // Writing.
+  void Write();
+  void OnWritten(int status);
+  void StartLingering();
+  size_t unwritten_bytes() const;
+
+  // Finds the state the connection is in now and joins the list of it, or closes.
+  void Settle();
+  State CurrentState() const;
+  uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&tcp_); }
+  const uv_stream_t* stream() const { return reinterpret_cast<const uv_stream_t*>(&tcp_); }
+  int fd() const;
+
+  Connections* owner_;                // nullptr once closed
+  std::shared_ptr<Connection> self_;  // from Open until libuv has let go of the handle
+  uv_tcp_t tcp_{};
+  Parser parser_;
+  Pipeline pipeline_;
+  Output output_;
+  std::unique_ptr<PendingWrite> pending_write_;
+  std::string stash_;  // input that waits for its turn
+
+  State state_ = State::kClosed;
+  int64_t since_ms_ = 0;            // when it joined the list of its state
+  Connection* previous_ = nullptr;  // in that list
+  Connection* next_ = nullptr;
+  size_t write_progress_ = 0;   // bytes that waited when progress was last looked at
+  size_t discarded_bytes_ = 0;  // input nobody will look at
+
+  bool counted_ = false;  // holds one of the process's connections
+  bool reading_ = false;
+  bool dirty_ = false;        // on the list for Flush
+  bool active_ = false;       // took a request since it was settled
+  bool input_ended_ = false;  // see rule 4
+  bool peer_left_ = false;    // the client sends no more, though not all may be read yet
+  bool peer_ended_ = false;   // and all it sent was read
+  bool lingering_ = false;
+  bool continue_owed_ = false;  // "100 Continue", once the replies before it are written
+};
+
+}  // namespace queen::http

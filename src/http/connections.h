@@ -1,0 +1,98 @@
+// The connections of one worker, all on one loop: takes over sockets from the acceptor, runs their
+// clocks, writes their replies at the end of each turn of the loop, and drains them. Owner's thread
+// only, but for loop().
+//
+// One timer serves every timeout: each state's list is ordered by time (connection.h), so a tick
+// looks at the front of each. Timeouts therefore fire up to a tick late.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/buffer_pool.h"
+#include "http/connection.h"
+#include "http/connection_budget.h"
+#include "http/connection_list.h"
+#include "http/counters.h"
+#include "http/limits.h"
+#include "http/router.h"
+#include "http/unique_fd.h"
+#include "loop/loop.h"
+#include "loop/timer.h"
+
+namespace queen::http {
+
+struct Settings {
+  Limits limits;
+  // Value of Access-Control-Allow-Origin on every reply.
+  std::string allow_origin = "*";
+};
+
+class Connections {
+ public:
+  // On the loop's thread. `budget` is shared by every worker and outlives them; `handler` is called
+  // for each request (Router::Dispatch, usually).
+  Connections(Loop& loop, ConnectionBudget& budget, Settings settings, Handler handler);
+  // Aborts what is left. REQUIRES: the loop still runs.
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  // Takes over a connected, non-blocking socket. Beyond the budget, or while draining, the client
+  // gets a 503.
+  void Adopt(UniqueFd socket);
+
+  // Closes idle connections now and the others after what they are owed; new ones are refused.
+  // `done` runs on the loop, later, once none is left. At most once.
+  void Drain(UniqueFunction<void()> done);
+  // Closes every connection now.
+  void Abort();
+
+  const Counters& counters() const { return counters_; }
+  size_t open() const { return counters_.open; }
+  Loop& loop() { return loop_; }
+
+ private:
+  friend class Connection;
+
+  static constexpr size_t kReadBufferBytes = size_t{64} << 10;
+
+  // Of Connection: put into the list of `state` as its youngest; kClosed is in no list.
+  void Place(Connection& connection, Connection::State state);
+  void MarkDirty(Connection& connection);
+  void Remove(Connection& connection);
+  std::string_view FixedHeaders();
+
+  void FlushDirty();
+  void OnTick();
+  ConnectionList& ListOf(Connection::State state) { return lists_[static_cast<size_t>(state)]; }
+  // The front of the list if it has been there for `timeout_ms`.
+  Connection* Due(Connection::State state, int64_t timeout_ms);
+  void FinishDrain();
+
+  Loop& loop_;
+  ConnectionBudget& budget_;
+  const Settings settings_;
+  const Handler handler_;
+  Counters counters_;
+  BufferPool buffers_;
+  std::unique_ptr<char[]> read_buffer_;
+  std::array<ConnectionList, Connection::kStateCount> lists_;
+  std::vector<std::shared_ptr<Connection>> dirty_;
+  std::vector<std::shared_ptr<Connection>> flushing_;
+  size_t refused_open_ = 0;  // open connections outside the budget
+  size_t unread_open_ = 0;   // open connections whose input is not read for now
+  bool draining_ = false;
+  UniqueFunction<void()> drained_;
+  std::string fixed_headers_;
+  int64_t fixed_headers_second_ = -1;
+  Timer tick_;
+  // Run FlushDirty after the loop's I/O and before it sleeps; freed by their close callbacks.
+  uv_check_t* after_io_;
+  uv_prepare_t* before_sleep_;
+};
+
+}  // namespace queen::http

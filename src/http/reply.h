@@ -1,0 +1,59 @@
+// Reply: the right to answer one request, handed to the handler with it. Send may be called at once
+// or much later (long polls), at most once, on the loop's thread; replies leave in the order of
+// their requests whatever order they are sent in.
+//
+// The client may leave first:
+//   1. A Reply outlives its connection; Send then does nothing.
+//   2. The callback given to OnDisconnect runs once, as soon as the client's end of the stream is
+//      seen, unless the reply was sent before. A client that only closed its sending side looks the
+//      same; what is sent to it afterwards still reaches it.
+//   3. A Reply destroyed unsent answers 500 internal; after its OnDisconnect callback has run it
+//      just closes the connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/unique_function.h"
+#include "http/response.h"
+
+namespace queen::http {
+
+// Where replies go: a connection, or a test.
+class ReplyTarget {
+ public:
+  virtual ~ReplyTarget() = default;
+  virtual void Deliver(uint64_t sequence, Response response) = 0;
+  virtual void Abandon(uint64_t sequence) = 0;
+  virtual void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) = 0;
+  virtual bool connected() const = 0;
+};
+
+class [[nodiscard]] Reply {
+ public:
+  Reply() = default;
+  Reply(std::shared_ptr<ReplyTarget> target, uint64_t sequence)
+      : target_(std::move(target)), sequence_(sequence) {}
+  Reply(Reply&& other) noexcept = default;
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
+
+  // REQUIRES: not sent yet
+  void Send(Response response);
+  void SendError(const Status& status) { Send(ErrorResponse(status)); }
+
+  // Whether an answer is still owed: false once sent, moved from, or default made.
+  explicit operator bool() const { return target_ != nullptr; }
+  // False once the end of the client's stream was seen.
+  bool connected() const { return target_ != nullptr && target_->connected(); }
+
+  // Replaces an earlier callback; runs `callback` at once when the client is gone already. It may
+  // send or destroy this Reply. REQUIRES: not sent yet
+  void OnDisconnect(UniqueFunction<void()> callback);
+
+ private:
+  std::shared_ptr<ReplyTarget> target_;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace queen::http

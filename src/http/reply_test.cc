@@ -1,0 +1,131 @@
+#include "http/reply.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "http/pipeline.h"
+#include "http/test_target.h"
+
+namespace queen::http {
+namespace {
+
+TEST(Reply, DeliversOnceAndIsThenEmpty) {
+  const auto target = std::make_shared<TestTarget>();
+  {
+    Reply reply(target, 5);
+    EXPECT_TRUE(reply);
+    EXPECT_TRUE(reply.connected());
+    reply.Send(Response::Json(200, "{}"));
+    EXPECT_FALSE(reply);
+    EXPECT_FALSE(reply.connected());
+  }
+  EXPECT_EQ(target->responses.at(5).body, "{}");
+  EXPECT_TRUE(target->abandoned.empty());
+}
+
+TEST(Reply, DestroyedUnsentIsAbandonedOnce) {
+  const auto target = std::make_shared<TestTarget>();
+  {
+    Reply first(target, 1);
+    Reply second = std::move(first);
+    Reply third(target, 3);
+    third = std::move(second);
+    EXPECT_EQ(target->abandoned[3], 1);
+    EXPECT_EQ(target->abandoned[1], 0);
+  }
+  EXPECT_EQ(target->abandoned[1], 1);
+  EXPECT_EQ(target->abandoned[3], 1);
+}
+
+TEST(Reply, TheDisconnectCallbackMayDestroyTheReply) {
+  const auto target = std::make_shared<TestTarget>();
+  std::optional<Reply> reply(std::in_place, target, 1);
+  reply->OnDisconnect([&] { reply.reset(); });
+  target->on_disconnect[1]();
+  EXPECT_EQ(target->abandoned[1], 1);
+}
+
+Response Numbered(int number) { return Response::Json(200, std::to_string(number)); }
+
+std::string Drain(Pipeline& pipeline) {
+  std::string bodies;
+  while (auto slot = pipeline.TakeFront()) bodies += slot->response.body;
+  return bodies;
+}
+
+TEST(Pipeline, RepliesLeaveInTheOrderOfTheirRequests) {
+  Pipeline pipeline;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(pipeline.Begin({}), static_cast<uint64_t>(i));
+  pipeline.Answer(2, Numbered(2));
+  pipeline.Answer(1, Numbered(1));
+  EXPECT_EQ(Drain(pipeline), "");
+  pipeline.Answer(0, Numbered(0));
+  EXPECT_EQ(Drain(pipeline), "012");
+  EXPECT_EQ(pipeline.size(), 1U);
+  pipeline.Answer(3, Numbered(3));
+  EXPECT_EQ(Drain(pipeline), "3");
+  EXPECT_TRUE(pipeline.empty());
+}
+
+TEST(Pipeline, ALongRunNeverMixesSlots) {
+  Pipeline pipeline;
+  uint64_t next_answer = 0;
+  std::string seen;
+  std::string expected;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(pipeline.Begin({.request_bytes = 3}), i);
+    expected += std::to_string(i);
+    if (i % 7 == 6) {
+      // Answered back to front.
+      for (uint64_t j = i + 1; j-- > next_answer;)
+        pipeline.Answer(j, Numbered(static_cast<int>(j)));
+      next_answer = i + 1;
+      seen += Drain(pipeline);
+      EXPECT_EQ(pipeline.request_bytes(), 0U);
+    }
+  }
+  EXPECT_EQ(seen, expected.substr(0, seen.size()));
+  EXPECT_EQ(pipeline.size(), 1000U % 7U);
+}
+
+TEST(Pipeline, SlotsThatLeftAreNotFound) {
+  Pipeline pipeline;
+  const uint64_t first = pipeline.Begin({});
+  pipeline.Answer(first, Numbered(1));
+  EXPECT_EQ(Drain(pipeline), "1");
+  EXPECT_EQ(pipeline.Find(first), nullptr);
+  EXPECT_EQ(pipeline.Find(first + 1), nullptr);
+  const uint64_t second = pipeline.Begin({});
+  pipeline.Clear();
+  EXPECT_EQ(pipeline.Find(second), nullptr);
+  EXPECT_GT(pipeline.Begin({}), second);
+}
+
+TEST(Pipeline, DisconnectCallbacksAreGivenOutOnce) {
+  Pipeline pipeline;
+  const uint64_t waiting = pipeline.Begin({});
+  const uint64_t answered = pipeline.Begin({});
+  int calls = 0;
+  pipeline.Find(waiting)->on_disconnect = [&] { ++calls; };
+  pipeline.Find(answered)->on_disconnect = [&] { calls += 100; };
+  pipeline.Answer(answered, Numbered(1));
+  for (auto& callback : pipeline.TakeDisconnectCallbacks()) callback();
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(pipeline.Find(waiting)->disconnect_told);
+  EXPECT_TRUE(pipeline.TakeDisconnectCallbacks().empty());
+}
+
+TEST(Pipeline, ADroppedSlotWaitsForThoseBeforeIt) {
+  Pipeline pipeline;
+  const uint64_t first = pipeline.Begin({});
+  const uint64_t second = pipeline.Begin({});
+  pipeline.Drop(second);
+  EXPECT_FALSE(pipeline.TakeFront().has_value());
+  pipeline.Answer(first, Numbered(1));
+  EXPECT_EQ(pipeline.TakeFront()->state, Pipeline::Slot::State::kAnswered);
+  EXPECT_EQ(pipeline.TakeFront()->state, Pipeline::Slot::State::kDropped);
+}
+
+}  // namespace
+}  // namespace queen::http

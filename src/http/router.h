@@ -1,0 +1,58 @@
+// Which handler serves a path. Patterns are segments: a word matches itself, ":name" any one
+// segment that is not empty, and a last "*name" one or more segments that remain. Words win over
+// parameters, but a path whose word has no such method falls back to the parameter.
+//
+// The raw path is split at '/' first and each segment decoded after, so an encoded slash stays
+// inside its segment. A path that is not well-formed UTF-8 after decoding, or contains NUL, is a
+// 400; no route a 404; a route with other methods a 405 with Allow. HEAD is served by GET's handler
+// (the connection leaves the body out) and OPTIONS by the router itself, for any path.
+//
+// Build it before the first request; then it is only read, and may be shared between threads if the
+// handlers may.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/reply.h"
+#include "http/request.h"
+
+namespace queen::http {
+
+// Called on the loop's thread. The reply may be sent at once or kept for later.
+using Handler = std::function<void(Request, Reply)>;
+
+class Router {
+ public:
+  Router();
+  ~Router();
+  Router(Router&&) noexcept;
+  Router& operator=(Router&&) noexcept;
+
+  // REQUIRES: `pattern` starts with '/', and this method has no handler for it yet.
+  void Add(Method method, std::string_view pattern, Handler handler);
+
+  // Answers the request, itself or through its handler.
+  void Dispatch(Request request, Reply reply) const;
+
+  size_t size() const { return routes_.size(); }
+
+ private:
+  struct Route;
+  struct Node;
+  struct Path;
+  struct Search;
+
+  // The route for search.method at or below `node`, whose depth is `depth` segments.
+  const Route* Find(const Node& node, size_t depth, Search& search) const;
+  static const Route* Choose(const std::array<const Route*, kMethodCount>& routes, Search& search);
+
+  std::unique_ptr<Node> root_;
+  std::vector<std::unique_ptr<Route>> routes_;
+};
+
+}  // namespace queen::http

@@ -1,0 +1,31 @@
+// For tests: a ReplyTarget that keeps what is sent, so that handlers and routers can be tested
+// without a socket.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "http/reply.h"
+
+namespace queen::http {
+
+class TestTarget final : public ReplyTarget {
+ public:
+  void Deliver(uint64_t sequence, Response response) override {
+    on_disconnect.erase(sequence);
+    responses.emplace(sequence, std::move(response));
+  }
+  void Abandon(uint64_t sequence) override { ++abandoned[sequence]; }
+  void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) override {
+    on_disconnect[sequence] = std::move(callback);
+  }
+  bool connected() const override { return is_connected; }
+
+  std::map<uint64_t, Response> responses;
+  std::map<uint64_t, int> abandoned;
+  std::map<uint64_t, UniqueFunction<void()>> on_disconnect;
+  bool is_connected = true;
+};
+
+}  // namespace queen::http
