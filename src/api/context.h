@@ -1,0 +1,25 @@
+// What the handlers of one worker need: the engine, the loop they run on, and answers to the few
+// questions that are not the engine's. Made by the server, one per worker, and outlives its router.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/health.h"
+#include "http/request.h"
+#include "loop/loop.h"
+#include "sidecar/requests.h"
+
+namespace queen::api {
+
+struct Context {
+  sidecar::Engine& engine;
+  Loop& loop;
+  HealthSource health;
+  // The `sub` of the token that came with the request, "" for none. Unset: authentication is off.
+  std::function<std::string(const http::Request&)> producer_sub;
+  // Whether pops are paused by maintenance; an empty reply then says so. Unset: never.
+  std::function<bool()> pop_paused;
+};
+
+}  // namespace queen::api

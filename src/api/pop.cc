@@ -1,0 +1,133 @@
+#include "api/pop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "api/late_reply.h"
+#include "api/names.h"
+#include "api/pop_reply.h"
+#include "api/subscription.h"
+#include "base/clock.h"
+
+namespace queen::api {
+namespace {
+
+using http::Query;
+using sidecar::PopRequest;
+using sidecar::PopResult;
+
+// Numbers out of range are moved into it; what is no number is refused.
+template <typename Number>
+Status TakeNumber(const Query& query, std::string_view name, int64_t low, int64_t high,
+                  Number& number) {
+  const Result<int64_t> value = query.Int(name, number);
+  if (!value.ok()) return value.status();
+  number = static_cast<Number>(std::clamp(*value, low, high));
+  return Status::Ok();
+}
+
+// A query parameter that is a name; "" is as good as none.
+Status TakeName(const Query& query, std::string_view name, std::optional<std::string>& out) {
+  const std::string_view value = query.GetOr(name, "");
+  if (value.empty()) return Status::Ok();
+  out = value;
+  return CheckName(name, value);
+}
+
+Status TakeSource(const http::Request& request, PopRequest& pop) {
+  pop.queue = request.Param("queue");
+  if (!pop.queue.empty()) {
+    QUEEN_RETURN_IF_ERROR(CheckName("queue", pop.queue));
+    const std::string_view partition = request.Param("partition");
+    if (!partition.empty()) pop.partition = partition;
+    return CheckName("partition", partition);
+  }
+  QUEEN_RETURN_IF_ERROR(TakeName(request.query(), "namespace", pop.namespace_name));
+  QUEEN_RETURN_IF_ERROR(TakeName(request.query(), "task", pop.task));
+  if (pop.namespace_name || pop.task) return Status::Ok();
+  return Status(Code::kInvalidRequest, "namespace or task is required");
+}
+
+Status TakeGroup(const Query& query, int64_t now_micros, PopRequest& pop) {
+  std::optional<std::string> group;
+  QUEEN_RETURN_IF_ERROR(TakeName(query, "consumerGroup", group));
+  const auto subscription =
+      ParseSubscription(query.Get("subscriptionMode"), query.Get("subscriptionFrom"), now_micros);
+  if (!subscription.ok()) return subscription.status();
+  // Without a group of its own a consumer always starts at the oldest message.
+  if (!group || *group == sidecar::kQueueModeGroup) return Status::Ok();
+  pop.group = *std::move(group);
+  pop.start_mode = subscription->mode;
+  pop.start_micros = subscription->micros;
+  return Status::Ok();
+}
+
+Status TakeWait(const Query& query, PopRequest& pop) {
+  int64_t timeout_ms = kPopTimeoutMsDefault;
+  QUEEN_RETURN_IF_ERROR(TakeNumber(query, "timeout", 0, kPopTimeoutMsMax, timeout_ms));
+  if (!query.Bool("wait")) return Status::Ok();
+  pop.wait_ms = timeout_ms >= kPopEarlyFromMs ? timeout_ms - kPopEarlyMs : timeout_ms;
+  return Status::Ok();
+}
+
+void Answer(const Context& context, bool wait, const std::string& group, http::Reply reply,
+            Result<PopResult> result) {
+  if (!result.ok()) return SendPopError(context.loop, wait, std::move(reply), result.status());
+  if (!result->deliveries.empty()) {
+    return reply.Send(http::Response::Json(200, WritePopReply(group, *result)));
+  }
+  http::Response nothing = http::Response::Empty();
+  if (context.pop_paused && context.pop_paused()) nothing.AddHeader("Queen-Paused", "pop");
+  reply.Send(std::move(nothing));
+}
+
+}  // namespace
+
+Result<PopRequest> ParsePop(const http::Request& request, int64_t now_micros) {
+  const Query& query = request.query();
+  PopRequest pop;
+  QUEEN_RETURN_IF_ERROR(TakeSource(request, pop));
+  QUEEN_RETURN_IF_ERROR(TakeNumber(query, "batch", 1, kPopBatchMax, pop.batch));
+  QUEEN_RETURN_IF_ERROR(TakeNumber(query, "partitions", 1, kPopPartitionsMax, pop.partitions_max));
+  QUEEN_RETURN_IF_ERROR(TakeNumber(query, "leaseTime", 0, kPopLeaseSecondsMax, pop.lease_seconds));
+  QUEEN_RETURN_IF_ERROR(TakeWait(query, pop));
+  QUEEN_RETURN_IF_ERROR(TakeGroup(query, now_micros, pop));
+  pop.auto_ack = query.Bool("autoAck");
+  return pop;
+}
+
+void SendPopError(Loop& loop, bool wait, http::Reply reply, const Status& status) {
+  if (status.code() == Code::kTooManyRequests) {
+    return reply.SendError(Status(Code::kOverloaded, status.message()));
+  }
+  http::Response response = http::ErrorResponse(status);
+  const bool refused = response.status >= 400 && response.status < 500;
+  if (!refused || !wait) return reply.Send(std::move(response));
+  SendLater(loop, std::move(reply), std::move(response), kPopRefusalDelayMs);
+}
+
+void HandlePop(const Context& context, http::Request request, http::Reply reply) {
+  // The router serves HEAD like GET, but a pop takes messages out.
+  if (request.method() == http::Method::kHead) {
+    return reply.SendError(Status(Code::kMethodNotAllowed));
+  }
+  const bool wait = request.query().Bool("wait");
+  Result<PopRequest> pop = ParsePop(request, WallMicros());
+  if (!pop.ok()) return SendPopError(context.loop, wait, std::move(reply), pop.status());
+  // The engine's answer and the client's leaving both need the reply.
+  const auto shared_reply = std::make_shared<http::Reply>(std::move(reply));
+  std::string group = pop->group;
+  sidecar::CancelPop cancel = context.engine.Pop(
+      *std::move(pop),
+      [&context, wait, shared_reply, group = std::move(group)](Result<PopResult> result) {
+        if (!*shared_reply) return;
+        Answer(context, wait, group, std::move(*shared_reply), std::move(result));
+      });
+  if (!*shared_reply || !cancel) return;
+  shared_reply->OnDisconnect([cancel = std::move(cancel)]() mutable { cancel(); });
+}
+
+}  // namespace queen::api

@@ -1,0 +1,44 @@
+#include "api/routes.h"
+
+#include <utility>
+
+#include "api/ack.h"
+#include "api/health.h"
+#include "api/lease.h"
+#include "api/pop.h"
+#include "api/push.h"
+
+namespace queen::api {
+namespace {
+
+using http::Method;
+using http::Reply;
+using http::Request;
+
+using ContextHandler = void (*)(const Context&, Request, Reply);
+
+http::Handler Bind(const Context& context, ContextHandler handler) {
+  return [&context, handler](Request request, Reply reply) {
+    handler(context, std::move(request), std::move(reply));
+  };
+}
+
+}  // namespace
+
+void AddRoutes(const Context& context, http::Router& router) {
+  router.Add(Method::kPost, "/api/v1/push", Bind(context, HandlePush));
+  router.Add(Method::kGet, "/api/v1/pop", Bind(context, HandlePop));
+  router.Add(Method::kGet, "/api/v1/pop/queue/:queue", Bind(context, HandlePop));
+  router.Add(Method::kGet, "/api/v1/pop/queue/:queue/partition/:partition",
+             Bind(context, HandlePop));
+  router.Add(Method::kPost, "/api/v1/ack", Bind(context, HandleAck));
+  router.Add(Method::kPost, "/api/v1/ack/batch", Bind(context, HandleAckBatch));
+  router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
+  router.Add(Method::kGet, "/livez", [](Request, Reply reply) { HandleLivez(std::move(reply)); });
+  router.Add(Method::kGet, "/readyz",
+             [&context](Request, Reply reply) { HandleReadyz(context.health, std::move(reply)); });
+  router.Add(Method::kGet, "/health",
+             [&context](Request, Reply reply) { HandleHealth(context.health, std::move(reply)); });
+}
+
+}  // namespace queen::api

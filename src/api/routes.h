@@ -1,0 +1,13 @@
+// Which handler serves which route of the client's side of the contract: push, pop, ack, lease and
+// health.
+#pragma once
+
+#include "api/context.h"
+#include "http/router.h"
+
+namespace queen::api {
+
+// `context` must outlive the router.
+void AddRoutes(const Context& context, http::Router& router);
+
+}  // namespace queen::api

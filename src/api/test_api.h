@@ -1,0 +1,103 @@
+// For tests of this directory: the routes with an engine that records what it is asked and answers
+// what it is told. Only parsing and formatting are tested with it.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/context.h"
+#include "api/routes.h"
+#include "http/parser.h"
+#include "http/router.h"
+#include "http/test_target.h"
+#include "loop/loop.h"
+#include "sidecar/requests.h"
+
+namespace queen::api {
+
+class FakeEngine final : public sidecar::Engine {
+ public:
+  void Push(sidecar::PushRequest request) override { pushes.push_back(std::move(request)); }
+  sidecar::CancelPop Pop(sidecar::PopRequest request, sidecar::PopDone done) override {
+    pops.push_back(std::move(request));
+    if (pop_at_once) {
+      done(*std::move(pop_at_once));
+      pop_at_once.reset();
+      return [] {};
+    }
+    pop_done = std::move(done);
+    return [this] { ++cancelled; };
+  }
+  void Ack(sidecar::AckRequest request) override { acks.push_back(std::move(request)); }
+  void Renew(sidecar::RenewRequest request, sidecar::RenewDone done) override {
+    renews.push_back(request);
+    renew_done = std::move(done);
+  }
+
+  // What the last request is answered with.
+  void FinishPush(Result<std::vector<sidecar::PushOutcome>> outcomes) {
+    sidecar::PushRequest& push = pushes.back();
+    push.done(push, std::move(outcomes));
+  }
+  void FinishAck(Result<std::vector<sidecar::AckOutcome>> outcomes) {
+    sidecar::AckRequest& ack = acks.back();
+    ack.done(ack, std::move(outcomes));
+  }
+
+  std::vector<sidecar::PushRequest> pushes;
+  std::vector<sidecar::PopRequest> pops;
+  std::optional<Result<sidecar::PopResult>> pop_at_once;
+  sidecar::PopDone pop_done;
+  int cancelled = 0;
+  std::vector<sidecar::AckRequest> acks;
+  std::vector<sidecar::RenewRequest> renews;
+  sidecar::RenewDone renew_done;
+};
+
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() { AddRoutes(context_, router_); }
+
+  // Sends a request; what is answered, now or later, is in target().
+  void Send(std::string_view method, std::string_view path, std::string_view body = {}) {
+    auto request =
+        http::ParseRequest(fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}",
+                                       method, path, body.size(), body));
+    ASSERT_TRUE(request.ok()) << path << ": " << request.status().message();
+    target_ = std::make_shared<http::TestTarget>();
+    router_.Dispatch(*std::move(request), http::Reply(target_, 1));
+  }
+
+  bool answered() const { return !target_->responses.empty(); }
+  http::Response response() const {
+    const auto found = target_->responses.find(1);
+    return found == target_->responses.end() ? http::Response::Empty(0) : found->second;
+  }
+  // "400 {...}"
+  std::string Answer() const { return fmt::format("{} {}", response().status, response().body); }
+  // Sends, and expects the answer at once.
+  std::string Ask(std::string_view method, std::string_view path, std::string_view body = {}) {
+    Send(method, path, body);
+    return Answer();
+  }
+
+  // The reply to a bad request.
+  static std::string Refusal(std::string_view text) {
+    return fmt::format(R"(400 {{"error":"{}","code":"invalid_request"}})", text);
+  }
+
+  FakeEngine engine_;
+  Loop loop_{"test"};
+  Context context_{
+      .engine = engine_, .loop = loop_, .health = {}, .producer_sub = {}, .pop_paused = {}};
+  http::Router router_;
+  std::shared_ptr<http::TestTarget> target_;
+};
+
+}  // namespace queen::api
