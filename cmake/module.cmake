@@ -21,17 +21,18 @@ endfunction()
 
 # queen_test(<file> <libraries...>): a gtest binary and its ctest entry.
 function(queen_test file)
-  get_filename_component(test_name ${file} NAME_WE)
   get_filename_component(directory ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_filename_component(file_name ${file} NAME_WE)
+  set(test_name ${directory}_${file_name})
   add_executable(${test_name} ${file})
   set_target_properties(${test_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${test_name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
   if(test_name MATCHES "_pgtest$")
-    add_test(NAME ${directory}/${test_name}
+    add_test(NAME ${directory}/${file_name}
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/with-postgres $<TARGET_FILE:${test_name}>)
-    set_tests_properties(${directory}/${test_name} PROPERTIES LABELS pg TIMEOUT 300)
+    set_tests_properties(${directory}/${file_name} PROPERTIES LABELS pg TIMEOUT 300)
   else()
-    add_test(NAME ${directory}/${test_name} COMMAND ${test_name})
-    set_tests_properties(${directory}/${test_name} PROPERTIES LABELS unit TIMEOUT 300)
+    add_test(NAME ${directory}/${file_name} COMMAND ${test_name})
+    set_tests_properties(${directory}/${file_name} PROPERTIES LABELS unit TIMEOUT 300)
   endif()
 endfunction()
