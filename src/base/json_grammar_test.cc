@@ -187,8 +187,8 @@ TEST(JsonGrammar, BlockEdgesChangeNothing) {
       EXPECT_FALSE(Check(fmt::format("\"{}", x), shift).ok());
       EXPECT_FALSE(Check(fmt::format("\"{}\x01\"", x), shift).ok());
       const std::string blanks(length, length % 2 == 0 ? ' ' : '\n');
-      EXPECT_TRUE(Check(blanks + "1" + blanks, shift).ok());
-      EXPECT_FALSE(Check(blanks + "\v1", shift).ok());
+      EXPECT_TRUE(Check(fmt::format("{0}1{0}", blanks), shift).ok());
+      EXPECT_FALSE(Check(fmt::format("{}\v1", blanks), shift).ok());
       EXPECT_FALSE(Check(blanks, shift).ok());
     }
   }
