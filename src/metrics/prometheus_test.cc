@@ -14,7 +14,7 @@ TEST(Prometheus, WritesEveryKind) {
   registry.AddCounter("queen_push_total", "Pushes.", {{"result", "failed"}, {"why", "x"}});
   registry.AddGauge("queen_connections", "Open connections.").of(1).Set(-2);
   Histograms& batch = registry.AddHistogram("queen_batch_items", "Items per batch.", {1, 0, 3});
-  for (const uint64_t items : {0, 1, 2, 4, 8, 9}) batch.of(items % 2).Record(items);
+  for (const uint64_t items : {0u, 1u, 2u, 4u, 8u, 9u}) batch.of(items % 2).Record(items);
   registry.AddComputed(Kind::kGauge, "queen_load", "Load.", [] { return 0.25; });
   EXPECT_EQ(RenderPrometheus(registry),
             "# HELP queen_push_total Pushes.\n"
