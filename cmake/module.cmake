@@ -5,9 +5,10 @@ add_library(queen_options INTERFACE)
 target_include_directories(queen_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(queen_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
 
-# queen_module(<name> DEPS <targets...>): every .cc in this directory that is not a test.
+# queen_module(<name> DEPS <targets...> [TEST_DEPS <targets...>]): every .cc in this directory that
+# is not a test.
 function(queen_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_pgtest|_fuzz|_benchmark|/main)\\.cc$")
@@ -15,7 +16,7 @@ function(queen_module name)
   add_library(queen_${name} STATIC ${sources})
   target_link_libraries(queen_${name} PUBLIC queen_options ${ARG_DEPS})
   foreach(test ${tests})
-    queen_test(${test} queen_${name})
+    queen_test(${test} queen_${name} ${ARG_TEST_DEPS})
   endforeach()
 endfunction()
 

@@ -227,7 +227,11 @@ void Connection::OnSocket(int events) {
 
 bool Connection::ReadSocket() {
   do {
-    if (PQconsumeInput(connection_.get()) != 1) return false;
+    if (PQconsumeInput(connection_.get()) != 1) {
+      // Kept now: what libpq is asked next adds complaints of its own.
+      if (farewell_.empty()) farewell_ = OneLine(PQerrorMessage(connection_.get()));
+      return false;
+    }
   } while (HasDecryptedBytes(connection_.get()));
   return true;
 }

@@ -32,10 +32,10 @@
 #include <vector>
 
 #include "loop/timer.h"
-#include "pg/backoff.h"
 #include "pg/batch.h"
 #include "pg/connector.h"
 #include "pg/prepared_statements.h"
+#include "pg/reconnect_backoff.h"
 
 namespace queen::pg {
 
@@ -133,7 +133,7 @@ class Connection {
 
   State state_ = State::kClosed;
   Connector connector_;
-  Backoff backoff_;
+  ReconnectBackoff backoff_;
   Timer timer_;  // kBackoff: the pause; kBusy: the in-flight deadline, left to run out when idle
 
   ConnectionHandle connection_;
@@ -143,7 +143,7 @@ class Connection {
   std::deque<Pending> waiting_;    // behind a batch that is still preparing what they use
   bool doomed_ = false;            // a send failed; lost as soon as the stack has unwound
   int64_t last_progress_ms_ = 0;   // when bytes last moved, or the first in flight was sent
-  std::string farewell_;           // what the server said last while idle: why it hung up
+  std::string farewell_;           // why the server, or libpq, says it is over
   std::string farewell_sqlstate_;
 
   std::vector<const char*> scratch_values_;

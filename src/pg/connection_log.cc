@@ -1,17 +1,18 @@
 #include "pg/connection_log.h"
 
+#include "base/log.h"
 #include "pg/connector.h"
 
 namespace queen::pg {
 
 bool ConnectionLog::OnUp(int up, int server_version) {
-  const bool first = up == 1;
-  const bool recovered = !last_reason_.empty();
-  last_reason_.clear();
-  unlogged_ = 0;
-  if (!first && !recovered) return false;
-  log::Info("PostgreSQL connected",
-            {{"target", target_}, {"version", server_version / 10000}, {"up", up}});
+  const bool recovered = up == total_ && !said_.empty();
+  if (recovered) said_.clear();
+  if (up != 1 && !recovered) return false;
+  log::Info("PostgreSQL connected", {{"target", target_},
+                                     {"version", server_version / 10000},
+                                     {"up", up},
+                                     {"connections", total_}});
   return true;
 }
 
@@ -25,24 +26,24 @@ bool ConnectionLog::OnDown(int up, const std::string& reason) {
 }
 
 bool ConnectionLog::OnConnectFailed(int up, const ConnectFailure& failure, int64_t now_ms) {
-  // The SQLSTATE tells reasons apart better than texts with addresses in them.
+  // The SQLSTATE tells reasons apart better than texts that differ by an address.
   const std::string& reason =
       failure.sqlstate.empty() ? failure.status.message() : failure.sqlstate;
-  const bool said = reason == last_reason_ && now_ms - last_logged_ms_ < kReminderMs;
-  if (said) {
-    ++unlogged_;
+  const bool is_new = said_.size() < kReasonsMax && said_.insert(reason).second;
+  if (!is_new && now_ms - last_said_ms_ < kReminderMs) {
+    ++unsaid_;
     return false;
   }
   log::Write(failure.needs_person ? log::Level::kError : log::Level::kWarn,
-             "PostgreSQL refuses a connection",
+             "PostgreSQL cannot be connected to",
              {{"target", target_},
               {"reason", failure.status.message()},
               {"sqlstate", failure.sqlstate},
               {"up", up},
-              {"failures_since_last_line", unlogged_}});
-  last_reason_ = reason;
-  last_logged_ms_ = now_ms;
-  unlogged_ = 0;
+              {"connections", total_},
+              {"failures_before", unsaid_}});
+  last_said_ms_ = now_ms;
+  unsaid_ = 0;
   return true;
 }
 

@@ -1,12 +1,12 @@
 // ConnectionLog: what the log says about N connections to one server, without a line per connection
-// and retry. Said once: PostgreSQL reachable, PostgreSQL lost; a reason why connecting fails, until
-// it changes; and a reminder each minute while it keeps failing.
+// and retry. Said once: PostgreSQL connected (the first of them), PostgreSQL lost (the last of
+// them), and each reason why connecting fails; reasons count as unsaid again when all connections
+// are up, and the latest one is repeated every minute until then.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
-
-#include "base/log.h"
 
 namespace queen::pg {
 
@@ -15,9 +15,10 @@ struct ConnectFailure;
 class ConnectionLog {
  public:
   static constexpr int64_t kReminderMs = 60'000;
+  static constexpr size_t kReasonsMax = 16;  // a server that finds more gets a line a minute
 
-  // `target` says what is connected to, without a password.
-  explicit ConnectionLog(std::string target) : target_(std::move(target)) {}
+  // `target` says what is connected to, without a password; `total` counts the connections.
+  ConnectionLog(std::string target, int total) : target_(std::move(target)), total_(total) {}
 
   // Each returns whether it logged. `up` counts the connections that are up after the event.
   bool OnUp(int up, int server_version);
@@ -25,10 +26,11 @@ class ConnectionLog {
   bool OnConnectFailed(int up, const ConnectFailure& failure, int64_t now_ms);
 
  private:
-  std::string target_;
-  std::string last_reason_;  // of failing to connect; empty when none was logged since the last up
-  int64_t last_logged_ms_ = 0;
-  int64_t unlogged_ = 0;
+  const std::string target_;
+  const int total_;
+  std::set<std::string> said_;
+  int64_t last_said_ms_ = 0;
+  int64_t unsaid_ = 0;  // failures since
 };
 
 }  // namespace queen::pg

@@ -3,7 +3,7 @@
 namespace queen::pg {
 
 Slots::Slots(Loop& loop, const ConnectOptions& options, int count, int pipeline_depth)
-    : loop_(loop), log_(options.Describe()) {
+    : loop_(loop), log_(options.Describe(), count) {
   loop_.AssertOwner();
   assert(count > 0);
   assert(options.Validate().ok());

@@ -6,10 +6,10 @@
 //   open --Close--> draining (takes no batch; closes each connection after its last answer)
 //                   --> closed (done runs)
 //
-// Belongs to the loop's thread. Callbacks run on it, never inside a call to this class (but inside
-// Start may not be assumed either); they may call Execute and Close, and may destroy the Slots only
-// inside Close's `done`. A connection that cannot be made (max_connections reached, 53300) stays in
-// its backoff while the others work.
+// Belongs to the loop's thread. Callbacks run on it, and except for the destructor's never inside a
+// call to this class; they may call Execute and Close, but only Close's `done` may destroy it. A
+// connection that cannot be made (max_connections reached, 53300) stays in its backoff while the
+// others work.
 #pragma once
 
 #include <memory>

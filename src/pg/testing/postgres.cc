@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,13 +19,14 @@ std::string Environment(const char* name) {
   return value;
 }
 
-void PgCtl(const std::string& verb) {
-  const std::string command = Postgres::Directory() + "/pg_ctl " + verb;
+void Shell(const std::string& command) {
   if (std::system(command.c_str()) != 0) {  // NOLINT(cert-env33-c): a fixed command of a test
     std::fprintf(stderr, "failed: %s\n", command.c_str());
     std::abort();
   }
 }
+
+void PgCtl(const std::string& verb) { Shell(Postgres::Directory() + "/pg_ctl " + verb); }
 
 }  // namespace
 
@@ -85,6 +87,25 @@ void Postgres::Stop() { PgCtl("-m fast stop"); }
 void Postgres::Start() {
   // Without -o it would forget where to listen; restart remembers, start does not.
   PgCtl(fmt::format("-o \"-k {} -c listen_addresses='' -c fsync=off\" start", Directory()));
+}
+
+std::string Postgres::RestartWithTls() {
+  const std::string directory = Directory();
+  // Of a process's own, so that test servers may run side by side on the default port.
+  const int pid = getpid();
+  const std::string address =
+      fmt::format("127.{}.{}.{}", 1 + (pid >> 16) % 250, (pid >> 8) % 256, 1 + pid % 250);
+  Shell(
+      fmt::format("cd {} && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+                  "-addext subjectAltName=DNS:localhost -keyout server.key -out server.crt "
+                  ">/dev/null 2>&1 && chown --reference=data server.key && chmod 600 server.key && "
+                  "sed -i '1i hostssl all all 127.0.0.0/8 scram-sha-256' data/pg_hba.conf",
+                  directory));
+  PgCtl(
+      fmt::format("-m fast -o \"-k {0} -c listen_addresses={1} -c fsync=off -c ssl=on -c "
+                  "ssl_cert_file={0}/server.crt -c ssl_key_file={0}/server.key\" restart",
+                  directory, address));
+  return address;
 }
 
 }  // namespace queen::pg::testing

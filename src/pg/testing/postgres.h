@@ -32,6 +32,9 @@ class Postgres {
   static void Restart();
   static void Stop();
   static void Start();
+  // Restarts it with TLS on a loopback address, which is returned. Its certificate, for the name
+  // localhost, is in Directory()/server.crt; roles need their password there.
+  static std::string RestartWithTls();
 
  private:
   void Reconnect();

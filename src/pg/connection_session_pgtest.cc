@@ -192,7 +192,7 @@ TEST(Session, NothingThere) {
   EXPECT_EQ(refused.outcome, Outcome::kFailure);
   EXPECT_FALSE(refused.sent);
   EXPECT_EQ(refused.status.code(), Code::kDatabaseUnavailable);
-  // It keeps trying, with growing pauses (backoff_test has the arithmetic).
+  // It keeps trying, with growing pauses (reconnect_backoff_test has the arithmetic).
   while (slots.Call([](Slots& s) { return s.connection(0).attempts(); }) < 5) {
   }
   EXPECT_EQ(slots.counts().up, 0);

@@ -1,4 +1,4 @@
-// Backoff: the pause before the next attempt, exponential with full jitter, so that many
+// ReconnectBackoff: the pause before the next attempt, exponential with full jitter, so that many
 // connections that lost one server do not come back in step.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace queen::pg {
 
-class Backoff {
+class ReconnectBackoff {
  public:
   // REQUIRES: 0 < base_ms <= max_ms
-  Backoff(int64_t base_ms, int64_t max_ms) : base_ms_(base_ms), max_ms_(max_ms) {}
+  ReconnectBackoff(int64_t base_ms, int64_t max_ms) : base_ms_(base_ms), max_ms_(max_ms) {}
 
   // The longest pause Next can give now: base * 2^attempts, at most max.
   int64_t CeilingMs() const {
