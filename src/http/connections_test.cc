@@ -87,8 +87,9 @@ TEST(Connections, DrainClosesIdleOnesAndAnswersTheRest) {
   const std::string begun = "POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n";
   sending.Send(begun);
   const size_t sent = GetRequest("/now").size() + two.size() + begun.size();
-  ASSERT_TRUE(
-      server.WaitFor([&] { return replies.size() == 2 && server.connections().open() == 4; }));
+  ASSERT_TRUE(server.WaitFor([&] {
+    return server.connections().counters().bytes_in == sent && server.connections().open() == 4;
+  }));
 
   auto done = StartDrain(server);
   EXPECT_TRUE(idle.AtEnd());
