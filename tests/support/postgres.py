@@ -5,6 +5,7 @@ and database `queen`; the role is no superuser, because the broker must not need
 unprivileged user. fsync is off unless asked for: killing a process loses nothing the kernel has.
 """
 
+import atexit
 import glob
 import os
 import re
@@ -35,7 +36,9 @@ def control_state(cluster_directory):
 
 
 class Postgres:
-    """One cluster. Made stopped, by initdb; `start` it. `close` removes everything."""
+    """One cluster. Made stopped; `start` it. `close` removes everything."""
+
+    _template = None
 
     def __init__(self, settings=None):
         self.bin = bin_directory()
@@ -160,9 +163,17 @@ class Postgres:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _initdb(self):
-        run([os.path.join(self.bin, "initdb"), "-D", self.data, "-U", "postgres", "-E", "UTF8",
-             "--locale=C.UTF-8", "--auth-local=trust", "--auth-host=scram-sha-256", "-N",
-             "--no-instructions"], user=self.user, env=self._environment())
+        """A copy of one cluster made per run: copying is several times faster than initdb."""
+        if not Postgres._template:
+            template = tempfile.mkdtemp(prefix="queen-test-template.", dir="/tmp")
+            atexit.register(shutil.rmtree, template, ignore_errors=True)
+            give_to(template, self.user)
+            run([os.path.join(self.bin, "initdb"), "-D", os.path.join(template, "data"), "-U",
+                 "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--auth-local=trust",
+                 "--auth-host=scram-sha-256", "-N", "--no-instructions"],
+                user=self.user, env=self._environment())
+            Postgres._template = os.path.join(template, "data")
+        run(["cp", "-a", Postgres._template, self.data], user=self.user)
 
     def _is_ready(self):
         if self._process.poll() is not None:
