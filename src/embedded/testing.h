@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "embedded/embedded_postgres.h"
 #include "embedded/run_command.h"
-#include "embedded/server.h"
 
 namespace queen::embedded {
 

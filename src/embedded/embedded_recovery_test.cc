@@ -4,8 +4,8 @@
 
 #include <csignal>
 
+#include "embedded/embedded_service.h"
 #include "embedded/postmaster_file.h"
-#include "embedded/service.h"
 #include "embedded/testing.h"
 
 namespace queen::embedded {

@@ -1,4 +1,4 @@
-#include "embedded/server.h"
+#include "embedded/embedded_postgres.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

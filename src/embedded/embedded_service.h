@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/status.h"
-#include "embedded/server.h"
+#include "embedded/embedded_postgres.h"
 #include "loop/loop.h"
 
 namespace queen::embedded {

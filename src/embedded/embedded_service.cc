@@ -1,4 +1,4 @@
-#include "embedded/service.h"
+#include "embedded/embedded_service.h"
 
 #include <future>
 #include <utility>

@@ -1,9 +1,9 @@
 // The life of a cluster without faults: made, started, stopped, started again, refused.
-#include "embedded/server.h"
+#include "embedded/embedded_postgres.h"
 
 #include <csignal>
 
-#include "embedded/service.h"
+#include "embedded/embedded_service.h"
 #include "embedded/testing.h"
 
 namespace queen::embedded {
