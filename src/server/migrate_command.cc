@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <future>
-#include <thread>
-
+#include "config/conninfo.h"
 #include "config/version.h"
-#include "embedded/server.h"
+#include "embedded/embedded_service.h"
+#include "server/embedded_options.h"
 #include "storage/migrator.h"
 
 namespace queen::server {
@@ -39,43 +38,6 @@ int MigrateAt(const std::string& conninfo, const config::Config& config, bool pr
   return 0;
 }
 
-// Runs the embedded cluster around `work`, which runs on another thread than its loop.
-int WithEmbedded(const config::Config& config, UniqueFunction<int(const std::string&)> work) {
-  Loop loop("main");
-  int exit_code = 1;
-  std::thread worker;
-  {
-    embedded::Options options;
-    options.data_dir = config.embedded.data_dir;
-    options.bin_dir = config.embedded.bin_dir;
-    options.user = config.embedded.os_user;
-    auto postgres = std::make_unique<embedded::EmbeddedPostgres>(loop, options);
-    if (const Status opened = postgres->Open(); !opened.ok()) return Complain(opened);
-    const auto stop = [&] {
-      postgres->Stop([&] {
-        loop.Post([&] { postgres.reset(); });
-        loop.Stop();
-      });
-    };
-    loop.Post([&] {
-      postgres->Start([&](const Status& status) {
-        if (!status.ok()) {
-          exit_code = Complain(status);
-          stop();
-          return;
-        }
-        worker = std::thread([&, conninfo = postgres->conninfo()] {
-          exit_code = work(conninfo);
-          loop.Post(stop);
-        });
-      });
-    });
-    loop.Run();
-  }
-  if (worker.joinable()) worker.join();
-  return exit_code;
-}
-
 }  // namespace
 
 int RunMigrate(const config::Config& config, const config::MigrateArguments& arguments) {
@@ -83,11 +45,13 @@ int RunMigrate(const config::Config& config, const config::MigrateArguments& arg
     fmt::print("{}", storage::AllSql(storage::EmbeddedSchema(), Options()));
     return 0;
   }
-  const auto work = [&](const std::string& conninfo) {
-    return MigrateAt(conninfo, config, arguments.print);
-  };
-  if (config.uses_embedded()) return WithEmbedded(config, work);
-  return work(config::Conninfo(config));
+  if (!config.uses_embedded()) {
+    return MigrateAt(config::Conninfo(config), config, arguments.print);
+  }
+  embedded::EmbeddedService service(EmbeddedOptionsOf(config));
+  if (const Status opened = service.Open(); !opened.ok()) return Complain(opened);
+  if (const Status started = service.StartAndWait(); !started.ok()) return Complain(started);
+  return MigrateAt(service.postgres().conninfo(), config, arguments.print);
 }
 
 }  // namespace queen::server

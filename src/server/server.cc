@@ -5,20 +5,14 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "config/conninfo.h"
 #include "config/version.h"
+#include "server/embedded_options.h"
 
 namespace queen::server {
 namespace {
 
 constexpr int kExitFault = 1;
-
-embedded::Options EmbeddedOptions(const config::Config& config) {
-  embedded::Options options;
-  options.data_dir = config.embedded.data_dir;
-  options.bin_dir = config.embedded.bin_dir;
-  options.user = config.embedded.os_user;
-  return options;
-}
 
 }  // namespace
 
@@ -28,7 +22,7 @@ Server::~Server() = default;
 
 Status Server::Open() {
   if (config_.uses_embedded()) {
-    postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptions(config_));
+    postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptionsOf(config_));
     QUEEN_RETURN_IF_ERROR(postgres_->Open());
     conninfo_ = postgres_->conninfo();
   } else {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "embedded/server.h"
+#include "embedded/embedded_postgres.h"
 #include "http/acceptor.h"
 #include "server/schema_keeper.h"
 #include "server/signals.h"
