@@ -165,10 +165,13 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    SELECT r.ordinal, CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END,
-           r.cursor, r.settled::text, r.failed::text, r.lease_end, r.new_cursor, r.released,
-           CASE WHEN r.ready_at IS NOT NULL
+    SELECT r.ordinal, s.state, r.cursor, r.settled::text, r.failed::text, r.lease_end,
+           CASE WHEN s.state = 'applied' THEN r.new_cursor END,
+           CASE WHEN s.state = 'applied' THEN r.released END,
+           CASE WHEN s.state = 'applied' AND r.ready_at IS NOT NULL
                 THEN greatest(0, ceil(extract(epoch FROM r.ready_at - v_now) * 1000))::bigint END,
-           CASE WHEN NOT r.ordinal = ANY (v_lost) THEN r.dead_seqs END
-    FROM unnest(v_rows) r ORDER BY r.ordinal;
+           CASE WHEN s.state = 'applied' THEN r.dead_seqs END
+    FROM unnest(v_rows) r
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END AS state) s
+    ORDER BY r.ordinal;
 END $$;

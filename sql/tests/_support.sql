@@ -122,3 +122,10 @@ BEGIN
     RAISE WARNING 'seed % (repeat: PGOPTIONS="-c test.seed=%")', v, v;
     PERFORM setseed(v);
 END $$;
+
+-- For the isolation specs, whose permutations share a database: everything as it was when made.
+CREATE FUNCTION test.reset() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('queen.%I', relname), ', ') || ' RESTART IDENTITY'
+             FROM pg_class WHERE relnamespace = 'queen'::regnamespace AND relkind = 'r');
+END $$;
