@@ -219,6 +219,7 @@ ParseResult ParseTopLevel(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) return Finish(kUsageError, "", GeneralHelp());
   std::vector<std::string> names;
+  names.reserve(kCommands.size());
   for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
   const std::string what =
       words.front().starts_with('-')

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "config/settings.h"
@@ -18,6 +17,12 @@ Loaded LoadSecrets() {
                {}});
 }
 
+std::string WithSingleSpaces(std::string text) {
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  text.erase(std::unique(text.begin(), text.end(), both_blank), text.end());
+  return text;
+}
+
 size_t LongestLine(const std::string& text) {
   std::istringstream lines(text);
   size_t longest = 0;
@@ -27,8 +32,8 @@ size_t LongestLine(const std::string& text) {
 
 TEST(Report, TextShowsValuesAndOriginsButNoSecret) {
   const std::string text = ReportText(LoadSecrets());
-  EXPECT_TRUE(std::regex_search(text, std::regex("\n  PORT +7000 +flag --port\n"))) << text;
-  EXPECT_TRUE(std::regex_search(text, std::regex("\n  PG_PASSWORD +\\*{3} +environment\n")))
+  EXPECT_NE(WithSingleSpaces(text).find("\n PORT 7000 flag --port\n"), std::string::npos) << text;
+  EXPECT_NE(WithSingleSpaces(text).find("\n PG_PASSWORD *** environment\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("postgresql://me:***@db/app"), std::string::npos);
   EXPECT_EQ(text.find("s3cret"), std::string::npos);

@@ -8,7 +8,8 @@ namespace queen::pg {
 namespace {
 
 BlockingConnection Connect() {
-  auto connection = BlockingConnection::Connect(std::getenv("QUEEN_TEST_DATABASE_URL"), 5'000);
+  const char* url = std::getenv("QUEEN_TEST_DATABASE_URL");
+  auto connection = BlockingConnection::Connect(url == nullptr ? "" : url, 5'000);
   EXPECT_TRUE(connection.ok()) << connection.status().ToString();
   return *std::move(connection);
 }

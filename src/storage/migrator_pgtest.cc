@@ -28,6 +28,11 @@ Schema BaseSchema() {
                    {"procedures/RELEASE", "release 3\n"}});
 }
 
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 // A database of its own for each test.
 class MigratorTest : public testing::Test {
  protected:
@@ -45,9 +50,7 @@ class MigratorTest : public testing::Test {
 
   pg::BlockingConnection Connect(const std::string& user = "queen") {
     auto connection = pg::BlockingConnection::Connect(
-        "host=" + std::string(std::getenv("QUEEN_TEST_POSTGRES_DIR")) +
-            " dbname=migrator user=" + user,
-        5'000);
+        "host=" + Variable("QUEEN_TEST_POSTGRES_DIR") + " dbname=migrator user=" + user, 5'000);
     EXPECT_TRUE(connection.ok()) << connection.status().ToString();
     return *std::move(connection);
   }
@@ -76,7 +79,7 @@ class MigratorTest : public testing::Test {
     return rows->size() == 0 ? "no rows" : std::string(rows->Text(0, 0));
   }
 
-  const std::string server_ = std::getenv("QUEEN_TEST_DATABASE_URL");
+  const std::string server_ = Variable("QUEEN_TEST_DATABASE_URL");
 };
 
 using Names = std::vector<std::string>;
@@ -108,6 +111,7 @@ TEST_F(MigratorTest, ManyBrokersMayStartAtOnce) {
   constexpr int kBrokers = 8;
   std::atomic<int> applied{0};
   std::vector<std::thread> brokers;
+  brokers.reserve(kBrokers);
   for (int i = 0; i < kBrokers; ++i) {
     brokers.emplace_back([&] {
       const MigrateReport report = MustMigrate(schema);

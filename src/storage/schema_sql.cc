@@ -13,6 +13,7 @@ std::string Literal(std::string_view text) { return pg::BlockingConnection::Lite
 
 std::string TextArray(const std::vector<std::string>& texts) {
   std::vector<std::string> literals;
+  literals.reserve(texts.size());
   for (const std::string& text : texts) literals.push_back(Literal(text));
   return fmt::format("ARRAY[{}]::text[]", fmt::join(literals, ", "));
 }
