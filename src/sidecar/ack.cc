@@ -22,14 +22,6 @@ AckOutcome Refusal(const state::AckTarget& target, std::string error) {
   return outcome;
 }
 
-void AddOrNull(pg::Int8Array& array, std::optional<int64_t> value) {
-  if (value) {
-    array.Add(*value);
-  } else {
-    array.AddNull();
-  }
-}
-
 }  // namespace
 
 AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
@@ -256,13 +248,13 @@ void AckQueue::SendBatch() {
     } else {
       dones.Add(row.fold.done);
     }
-    AddOrNull(cumulatives, row.fold.cumulative);
-    AddOrNull(retry_froms, row.fold.retry_from);
+    cumulatives.AddNull();  // these come as items, any number for one key
+    retry_froms.AddNull();
     ends.Add(false);
     for (const AckFold::Single& single : row.fold.singles) {
       item_keys.Add(static_cast<int32_t>(i + 1));
       item_seqs.Add(single.seq);
-      item_kinds.Add(single.dead_letter ? "dlq" : "failed");
+      item_kinds.Add(single.kind);
       if (single.error.empty()) {
         item_errors.AddNull();
       } else {

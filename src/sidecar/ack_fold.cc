@@ -34,24 +34,28 @@ AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
       const AckItem& ack = group.call->request.items[item];
       const int64_t seq = SeqOf(group, item);
       if (ack.verdict == Verdict::kRetry) {
-        fold.retry_from = std::min(fold.retry_from.value_or(seq), seq);
+        fold.singles.push_back({seq, "retry", {}});
         continue;
       }
-      if (ack.cumulative) {
-        const int64_t last = ack.verdict == Verdict::kCompleted ? seq : seq - 1;
-        fold.cumulative = std::max(fold.cumulative.value_or(last), last);
+      if (judged.insert(seq).second) {
+        if (ack.verdict == Verdict::kCompleted) {
+          const auto place = static_cast<size_t>(seq - fold.base);
+          if (fold.done.size() <= place) fold.done.resize(place + 1, '0');
+          fold.done[place] = '1';
+        } else {
+          const bool dead = ack.verdict == Verdict::kDeadLetter;
+          fold.singles.push_back({seq, dead ? "dlq" : "failed", ack.message});
+        }
       }
-      if (!judged.insert(seq).second) continue;
-      if (ack.verdict == Verdict::kCompleted) {
-        const auto place = static_cast<size_t>(seq - fold.base);
-        if (fold.done.size() <= place) fold.done.resize(place + 1, '0');
-        fold.done[place] = '1';
-      } else {
-        fold.singles.push_back({seq, ack.verdict == Verdict::kDeadLetter, ack.message});
-      }
+      if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
     }
   }
   return fold;
+}
+
+bool AckFold::repeatable() const {
+  return std::all_of(singles.begin(), singles.end(),
+                     [](const Single& single) { return single.kind == "cumulative"; });
 }
 
 AckOutcome Judge(const AckAnswer& answer, int64_t seq) {
@@ -70,7 +74,7 @@ AckOutcome Judge(const AckAnswer& answer, int64_t seq) {
     return outcome;
   }
   outcome.success = true;
-  outcome.lease_released = accepted && answer.released;
+  outcome.lease_released = !settled_before && answer.released;
   outcome.dead_lettered =
       std::find(answer.dead.begin(), answer.dead.end(), seq) != answer.dead.end();
   return outcome;

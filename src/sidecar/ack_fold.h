@@ -38,17 +38,16 @@ struct AckGroup {
 struct AckFold {
   int64_t base = 0;
   std::string done;  // "1" at each completed offset, counted from base
-  std::optional<int64_t> cumulative;
-  std::optional<int64_t> retry_from;
+  // What is not plainly completed, in the order given.
   struct Single {
     int64_t seq;
-    bool dead_letter;
+    std::string_view kind;  // failed, dlq, cumulative or retry, as ack_messages has them
     std::string_view error;
   };
   std::vector<Single> singles;
 
-  // Whether doing it twice could differ from doing it once.
-  bool repeatable() const { return singles.empty() && !retry_from; }
+  // Whether doing it twice is the same as doing it once.
+  bool repeatable() const;
 };
 
 // The first verdict on a message wins. Items further than kAckSpanMax above the lowest offset are

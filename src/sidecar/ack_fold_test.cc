@@ -44,7 +44,7 @@ TEST(AckFold, OkFailedOkKeepsTheFailure) {
   EXPECT_EQ(fold.done, "101");
   ASSERT_EQ(fold.singles.size(), 1U);
   EXPECT_EQ(fold.singles[0].seq, 11);
-  EXPECT_FALSE(fold.singles[0].dead_letter);
+  EXPECT_EQ(fold.singles[0].kind, "failed");
   EXPECT_EQ(fold.singles[0].error, "error of 11");
   EXPECT_FALSE(fold.repeatable());
 }
@@ -57,11 +57,19 @@ TEST(AckFold, TheFirstVerdictWinsAcrossCallers) {
   EXPECT_EQ(fold.singles[0].seq, 10);
 }
 
-TEST(AckFold, CumulativeAndRetry) {
+TEST(AckFold, CumulativeAndRetryAreSingleVerdictsInTheOrderGiven) {
   const AckFold fold = FoldOf({GroupOf({{10, Verdict::kCompleted, true}, {14, Verdict::kRetry}}),
-                               GroupOf({{13, Verdict::kFailed, true}, {12, Verdict::kRetry}})});
-  EXPECT_EQ(fold.cumulative, 12);  // everything before the failed one
-  EXPECT_EQ(fold.retry_from, 12);
+                               GroupOf({{13, Verdict::kFailed, true}})});
+  EXPECT_EQ(fold.done, "1");
+  ASSERT_EQ(fold.singles.size(), 4U);
+  EXPECT_EQ(fold.singles[0].kind, "cumulative");
+  EXPECT_EQ(fold.singles[0].seq, 10);
+  EXPECT_EQ(fold.singles[1].kind, "retry");
+  EXPECT_EQ(fold.singles[2].kind, "failed");
+  EXPECT_EQ(fold.singles[3].kind, "cumulative");
+  EXPECT_EQ(fold.singles[3].seq, 13);
+  EXPECT_FALSE(fold.repeatable());
+  EXPECT_TRUE(FoldOf({GroupOf({{10, Verdict::kCompleted, true}})}).repeatable());
 }
 
 TEST(AckFold, WhatIsTooFarAwayWaitsForTheNextFold) {
