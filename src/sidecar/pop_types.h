@@ -94,4 +94,9 @@ struct PopGroup {
   bool named() const { return group_id != 0; }
 };
 
+// One number for a (partition, group).
+inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
+  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group.group_id);
+}
+
 }  // namespace queen::sidecar

@@ -1,0 +1,291 @@
+// The later round trips of a pop: the lease on its candidates, the segments that are not in the
+// cache, and giving back what nobody waits for any more.
+#include <algorithm>
+
+#include "sidecar/pop_state_machine.h"
+#include "storage/procedures.h"
+
+namespace queen::sidecar {
+
+// One lease call: row i of its arrays is candidate `candidate` of `pop`.
+struct PopStateMachine::LeaseChunk {
+  struct Row {
+    PopPtr pop;
+    PartitionId partition;
+  };
+  std::vector<PopPtr> pops;
+  std::vector<Row> rows;
+};
+
+void PopStateMachine::SendLease() {
+  auto chunk = std::make_shared<LeaseChunk>();
+  for (PopPtr& pop : TakeChunk(lease_)) {
+    if (!pop->cancelled) {
+      chunk->pops.push_back(std::move(pop));
+      continue;
+    }
+    for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
+    Finish(pop, PopState::kEmpty, PopResult{});
+  }
+  const size_t count = chunk->pops.size();
+  if (count == 0) return;
+  pg::Int4Array requests(count, 4);
+  pg::Int4Array partitions(count, 4);
+  pg::Int4Array groups(count, 4);
+  pg::UuidArray leases(count, 16);
+  pg::Int4Array batches(count, 4);
+  pg::Int4Array seconds(count, 4);
+  pg::BoolArray auto_acks(count, 1);
+  for (size_t i = 0; i < count; ++i) {
+    const Pop& pop = *chunk->pops[i];
+    for (const PartitionId partition : pop.candidates) {
+      chunk->rows.push_back({chunk->pops[i], partition});
+      requests.Add(static_cast<int32_t>(i));
+      partitions.Add(partition.value);
+      groups.Add(pop.group->group_id);
+      leases.Add(pop.lease_id);
+      batches.Add(pop.request.batch);
+      seconds.Add(pop.request.lease_seconds);
+      auto_acks.Add(pop.request.auto_ack);
+    }
+  }
+  pg::Params params(8);
+  params.Add(std::move(requests)).Add(std::move(partitions)).Add(std::move(groups));
+  params.Add(std::move(leases)).Add(std::move(batches)).Add(std::move(seconds));
+  params.Add(std::move(auto_acks)).Int8(limits_.bytes_max);
+  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
+                     pg::Batch(storage::kLease, std::move(params)),
+                     [this, chunk](pg::BatchResult result) { OnLeased(chunk, result); });
+}
+
+void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
+                               const pg::BatchResult& result) {
+  if (!result.ok()) {
+    OnBatchFailed(chunk->pops, lease_, result);
+    for (const LeaseChunk::Row& row : chunk->rows) {
+      if (row.pop->finished()) DropClaim(*row.pop, row.partition);
+    }
+    scheduler_.Wake();
+    return;
+  }
+  for (const LeaseChunk::Row& row : chunk->rows) {
+    leasing_.erase(KeyOf(row.partition, *row.pop->group));
+  }
+  const pg::Rows& rows = result.rows[0];
+  for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
+  for (const PopPtr& pop : chunk->pops) {
+    if (pop->deliveries.empty()) {
+      if (!pop->wildcard()) pop->confirmed = true;
+      Advance(pop);
+    } else {
+      BeginFetch(pop);
+    }
+  }
+  for (const LeaseChunk::Row& row : chunk->rows) {
+    Unblock(KeyOf(row.partition, *row.pop->group));
+  }
+  scheduler_.Wake();
+}
+
+// `pop` will not lease `partition` after all: the next one may.
+void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
+  const int64_t key = KeyOf(partition, *pop.group);
+  leasing_.erase(key);
+  if (pop.wildcard()) pop.group->ring.Add(partition);
+  Unblock(key);
+}
+
+void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
+  const auto& [pop, partition] = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  PopGroup& group = *pop->group;
+  const std::string_view state = rows.Text(row, 1);
+  const int64_t now = loop_.NowMillis();
+  const auto hold = [&](int64_t ms) {
+    group.ring.Hold(partition, now + ms);
+    SetTimer(now + ms);
+  };
+  if (state == "gone") {
+    ForgetNames(group);
+    return;
+  }
+  if (state == "again" || state == "full") group.ring.Add(partition);
+  if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
+    hold(rows.Int8(row, 2));
+  }
+  if (state != "leased") return;
+  if (pop->request.auto_ack) {
+    group.ring.Add(partition);  // there may be more, and nobody holds it
+  } else {
+    hold(rows.Int8(row, 11));
+  }
+  Delivery delivery;
+  delivery.partition = partition;
+  delivery.group_id = group.group_id;
+  delivery.queue_name = group.queue;
+  delivery.cursor = rows.Int8(row, 3);
+  delivery.end = rows.Int8(row, 4);
+  if (!rows.IsNull(row, 5)) delivery.settled = rows.Text(row, 5);
+  if (!rows.IsNull(row, 12)) delivery.partition_name = rows.Text(row, 12);
+  if (!rows.IsNull(row, 6)) {
+    const std::vector<int64_t> seqs = rows.Int8Array(row, 6);
+    const std::vector<int32_t> counts = rows.Int4Array(row, 7);
+    for (size_t i = 0; i < seqs.size(); ++i) delivery.failures.emplace_back(seqs[i], counts[i]);
+  }
+  std::vector<SegmentKey> keys;
+  const std::vector<int64_t> bases = rows.Int8Array(row, 8);
+  const std::vector<int32_t> counts = rows.Int4Array(row, 9);
+  pg::ArrayReader times = rows.Array(row, 10);
+  for (size_t i = 0; i < bases.size() && times.Next(); ++i) {
+    if (bases[i] >= delivery.end) continue;
+    keys.push_back({partition, bases[i], counts[i], times.TimestampTz()});
+  }
+  pop->deliveries.push_back(std::move(delivery));
+  pop->segment_keys.push_back(std::move(keys));
+}
+
+// The lease in flight for `key` is back: whoever waited for it goes on.
+void PopStateMachine::Unblock(int64_t key) {
+  const auto waiting = blocked_.find(key);
+  if (waiting == blocked_.end()) return;
+  std::deque<PopPtr> pops = std::move(waiting->second);
+  blocked_.erase(waiting);
+  for (const PopPtr& pop : pops) {
+    if (!pop->finished()) Advance(pop);
+  }
+}
+
+void PopStateMachine::BeginFetch(const PopPtr& pop) {
+  pop->state = PopState::kFetching;
+  bool missing = false;
+  for (size_t d = 0; d < pop->deliveries.size(); ++d) {
+    pop->deliveries[d].segments.clear();
+    for (const SegmentKey& key : pop->segment_keys[d]) {
+      auto segment = cache_.Find(key.partition, key.base_seq, key.count, key.created_micros);
+      missing = missing || segment == nullptr;
+      pop->deliveries[d].segments.push_back(std::move(segment));
+    }
+  }
+  if (missing) {
+    fetch_.push_back(pop);
+    scheduler_.Wake();
+  } else {
+    Complete(pop);
+  }
+}
+
+void PopStateMachine::SendFetch() {
+  std::vector<PopPtr> pops = TakeChunk(fetch_);
+  std::vector<SegmentKey> keys;
+  for (const PopPtr& pop : pops) {
+    for (size_t d = 0; d < pop->deliveries.size(); ++d) {
+      for (size_t s = 0; s < pop->segment_keys[d].size(); ++s) {
+        if (!pop->deliveries[d].segments[s]) keys.push_back(pop->segment_keys[d][s]);
+      }
+    }
+  }
+  pg::Int4Array partitions(keys.size(), 4);
+  pg::Int8Array bases(keys.size(), 8);
+  for (const SegmentKey& key : keys) {
+    partitions.Add(key.partition.value);
+    bases.Add(key.base_seq);
+  }
+  pg::Params params(2);
+  params.Add(std::move(partitions)).Add(std::move(bases));
+  const auto count = static_cast<int64_t>(pops.size());
+  scheduler_.Execute(*this, count, pg::Batch(storage::kFetch, std::move(params)),
+                     [this, pops = std::move(pops), keys = std::move(keys)](
+                         pg::BatchResult result) { OnFetched(pops, keys, result); });
+}
+
+void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
+                                const std::vector<SegmentKey>& keys,
+                                const pg::BatchResult& result) {
+  if (!result.ok()) {
+    OnBatchFailed(pops, fetch_, result);
+    return;
+  }
+  std::vector<storage::SegmentPtr> fetched(keys.size());
+  const pg::Rows& rows = result.rows[0];
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto index = static_cast<size_t>(rows.Int4(row, 0)) - 1;
+    auto segment = std::make_shared<storage::Segment>();
+    segment->partition = keys[index].partition;
+    segment->base_seq = keys[index].base_seq;
+    segment->count = rows.Int4(row, 1);
+    segment->created_micros = rows.TimestampTz(row, 2);
+    segment->payloads = rows.Text(row, 3);
+    if (!rows.IsNull(row, 4)) segment->txns = rows.Text(row, 4);
+    if (!rows.IsNull(row, 5)) segment->meta = rows.Text(row, 5);
+    fetched[index] = segment;
+    cache_.Put(std::move(segment));
+  }
+  size_t next = 0;
+  for (const PopPtr& pop : pops) {
+    for (Delivery& delivery : pop->deliveries) {
+      for (storage::SegmentPtr& segment : delivery.segments) {
+        if (!segment) segment = fetched[next++];
+      }
+      // What retention took between lease and fetch is not delivered.
+      std::erase(delivery.segments, nullptr);
+    }
+    if (std::all_of(pop->deliveries.begin(), pop->deliveries.end(),
+                    [](const Delivery& delivery) { return delivery.segments.empty(); })) {
+      pop->cancelled = true;  // nothing is left of it: given back
+    }
+    Complete(pop);
+  }
+}
+
+void PopStateMachine::Complete(const PopPtr& pop) {
+  if (pop->finished()) return;
+  if (pop->cancelled) {
+    GiveBack(*pop);
+    Finish(pop, PopState::kEmpty, PopResult{});
+    return;
+  }
+  PopResult result;
+  result.lease_id = pop->lease_id;
+  result.leased = !pop->request.auto_ack;
+  result.deliveries = std::move(pop->deliveries);
+  Finish(pop, PopState::kCompleted, std::move(result));
+}
+
+void PopStateMachine::GiveBack(const Pop& pop) {
+  if (pop.request.auto_ack) return;
+  for (const Delivery& delivery : pop.deliveries) {
+    release_.push_back({pop.group, delivery.partition, pop.lease_id});
+  }
+  scheduler_.Wake();
+}
+
+void PopStateMachine::SendRelease() {
+  std::vector<Given> given(release_.begin(), release_.end());
+  release_.clear();
+  pg::Int4Array partitions(given.size(), 4);
+  pg::Int4Array groups(given.size(), 4);
+  pg::UuidArray leases(given.size(), 16);
+  std::unordered_set<int64_t> taken;
+  for (const Given& lease : given) {
+    if (!taken.insert(KeyOf(lease.partition, *lease.group)).second) {
+      release_.push_back(lease);  // one change of a (partition, group) per call
+      continue;
+    }
+    partitions.Add(lease.partition.value);
+    groups.Add(lease.group->group_id);
+    leases.Add(lease.lease_id);
+  }
+  pg::Params params(3);
+  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
+  scheduler_.Execute(*this, static_cast<int64_t>(given.size()),
+                     pg::Batch(storage::kRelease, std::move(params)),
+                     [this, given = std::move(given)](pg::BatchResult result) {
+                       if (!result.ok()) return;  // then the lease runs out by itself
+                       for (const Given& lease : given) {
+                         lease.group->ring.Free(lease.partition);
+                         lease.group->ring.Add(lease.partition);
+                         WakeWaiters(*lease.group, {}, 1);
+                       }
+                     });
+}
+
+}  // namespace queen::sidecar
