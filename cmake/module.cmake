@@ -5,9 +5,10 @@ add_library(queen_options INTERFACE)
 target_include_directories(queen_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(queen_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
 
-# queen_module(<name> DEPS <targets...>): every .cc in this directory that is not a test.
+# queen_module(<name> DEPS <targets...> [TEST_DEPS <targets...>]): every .cc in this directory that
+# is not a test.
 function(queen_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_pgtest|_fuzz|_benchmark|/main)\\.cc$")
@@ -15,23 +16,24 @@ function(queen_module name)
   add_library(queen_${name} STATIC ${sources})
   target_link_libraries(queen_${name} PUBLIC queen_options ${ARG_DEPS})
   foreach(test ${tests})
-    queen_test(${test} queen_${name})
+    queen_test(${test} queen_${name} ${ARG_TEST_DEPS})
   endforeach()
 endfunction()
 
 # queen_test(<file> <libraries...>): a gtest binary and its ctest entry.
 function(queen_test file)
-  get_filename_component(test_name ${file} NAME_WE)
   get_filename_component(directory ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_filename_component(file_name ${file} NAME_WE)
+  set(test_name ${directory}_${file_name})
   add_executable(${test_name} ${file})
   set_target_properties(${test_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${test_name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
   if(test_name MATCHES "_pgtest$")
-    add_test(NAME ${directory}/${test_name}
+    add_test(NAME ${directory}/${file_name}
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/with-postgres $<TARGET_FILE:${test_name}>)
-    set_tests_properties(${directory}/${test_name} PROPERTIES LABELS pg TIMEOUT 300)
+    set_tests_properties(${directory}/${file_name} PROPERTIES LABELS pg TIMEOUT 300)
   else()
-    add_test(NAME ${directory}/${test_name} COMMAND ${test_name})
-    set_tests_properties(${directory}/${test_name} PROPERTIES LABELS unit TIMEOUT 300)
+    add_test(NAME ${directory}/${file_name} COMMAND ${test_name})
+    set_tests_properties(${directory}/${file_name} PROPERTIES LABELS unit TIMEOUT 300)
   endif()
 endfunction()

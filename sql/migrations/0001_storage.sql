@@ -175,7 +175,7 @@ CREATE TYPE queen.lease_row AS (
     group_id        int,
     epoch           bigint,     -- of the row inserted, NULL when none was
     state           text,
-    ready_at        timestamptz,
+    ready_in_ms     bigint,
     cursor          bigint,
     lease_end       bigint,
     lease_until     timestamptz,

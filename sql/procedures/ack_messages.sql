@@ -1,19 +1,23 @@
 -- requires: bits, drop_stale_progress, dead_letter
--- Verdicts on delivered messages. One row of the key arrays is one (partition, group), each at most
--- once in a call, so callers' acks are folded first.
+-- Verdicts on delivered messages. One row of the key arrays is one (partition, group): callers' acks
+-- are folded first, since a second row of the same key would be judged before the first.
 --   p_leases          the lease the verdicts are given under; NULL = whichever is current
 --   p_bases, p_dones  completed messages: bit i of p_dones is offset p_bases + i
 --   p_cumulatives     everything delivered up to this offset is completed too, or NULL
---   p_retry_froms     unsettled messages from here on are handed back uncounted and the lease ends
+--   p_retry_froms     this message and what follows it are handed back uncounted, the lease ends
 --   p_ends            end the lease whatever is left unsettled
---   p_item_*          single verdicts: ordinal of the key, offset, `failed` or `dlq`, error text
+--   p_item_*          single verdicts in the order they were given: ordinal of the key, offset,
+--                     `failed`, `dlq`, `cumulative` or `retry`, error text. The last two as above,
+--                     but any number for one key: those of several callers cannot be folded into one
+-- A verdict on a message that is not under the lease, or has one already, is ignored; of `failed` and
+-- `dlq` in one call the first counts, and both win over `completed`.
 --   p_broker, p_n     the key of this transaction in queen.batches; p_n NULL = none is written
 -- Answers a row per key with the state as it was before, from which the caller judges each message:
 -- below cursor or set in settled = settled already; set in failed = has its verdict in this lease;
 -- below lease_end = accepted now; anything else = not under this lease.
 --   applied  recorded; released: the lease has ended; new_cursor; dead_seqs went to the dead letters
 --   refused  no such lease lives; nothing was recorded
---   again    another change came between: call again
+--   again    another change came between (or an earlier row has the same key): call again
 --   gone     no such partition, queue or group
 CREATE OR REPLACE FUNCTION queen.ack_messages(
     p_broker bigint, p_n bigint,
@@ -34,7 +38,8 @@ BEGIN
                q.retry_limit, q.retry_delay, s.epoch, s.cursor, s.settled, s.failed, s.attempt_seqs,
                s.attempt_counts, s.lease_id, s.lease_until, s.lease_end, s.lease_seconds, s.deliveries,
                s.ready_at, s.window_end,
-               coalesce(s.lease_until > v_now AND (u.lease IS NULL OR u.lease = s.lease_id), false) AS valid
+               coalesce(s.lease_until > v_now AND (u.lease IS NULL OR u.lease = s.lease_id), false) AS valid,
+               row_number() OVER (PARTITION BY u.partition_id, u.group_id ORDER BY u.ordinal) AS copy
         FROM unnest(p_partitions, p_groups, p_leases, p_bases, p_dones, p_cumulatives, p_retry_froms, p_ends)
              WITH ORDINALITY AS u(partition_id, group_id, lease, base, done, cumulative, retry_from, ends, ordinal)
         LEFT JOIN queen.partitions p ON p.id = u.partition_id
@@ -44,100 +49,110 @@ BEGIN
             SELECT r.* FROM queen.progress r
             WHERE r.partition_id = u.partition_id AND r.group_id = u.group_id
             ORDER BY r.epoch DESC LIMIT 1) s ON true
-    ), item AS MATERIALIZED (  -- single verdicts that count: delivered, and the first in this lease
-        SELECT i.key, i.seq, i.error, c.failures,
-               i.kind = 'dlq' OR c.failures > k.retry_limit AS dead
-        FROM unnest(p_item_keys, p_item_seqs, p_item_kinds, p_item_errors) AS i(key, seq, kind, error)
-        JOIN key k ON k.ordinal = i.key
-        CROSS JOIN LATERAL (
-            SELECT coalesce(k.attempt_counts[array_position(k.attempt_seqs, i.seq)], 0)
-                 + CASE WHEN i.kind = 'failed' THEN 1 ELSE 0 END AS failures) c
-        WHERE k.live AND k.valid AND i.seq >= k.cursor AND i.seq < k.lease_end
-          AND NOT coalesce((i.seq - k.cursor < length(k.settled)
-                            AND get_bit(k.settled, (i.seq - k.cursor)::int) = 1), false)
-          AND NOT coalesce((i.seq - k.cursor < length(k.failed)
-                            AND get_bit(k.failed, (i.seq - k.cursor)::int) = 1), false)
-    ), verdict AS MATERIALIZED (
-        SELECT k.ordinal, (k.lease_end - k.cursor)::int AS span,
-               queen.bits_of(array_agg(i.seq - k.cursor) FILTER (WHERE i.dead)) AS dead,
-               queen.bits_of(array_agg(i.seq - k.cursor) FILTER (WHERE NOT i.dead)) AS failed,
-               array_agg(i.seq ORDER BY i.seq) FILTER (WHERE i.dead) AS dead_seqs,
-               array_agg(i.error ORDER BY i.seq) FILTER (WHERE i.dead) AS dead_errors,
-               array_agg(i.failures ORDER BY i.seq) FILTER (WHERE i.dead) AS dead_counts,
-               array_agg(i.seq ORDER BY i.seq) FILTER (WHERE NOT i.dead) AS failed_seqs,
-               array_agg(i.failures ORDER BY i.seq) FILTER (WHERE NOT i.dead) AS failed_counts
-        FROM key k LEFT JOIN item i ON i.key = k.ordinal
-        WHERE k.live AND k.valid
-        GROUP BY k.ordinal, k.lease_end, k.cursor
-    ), marked AS MATERIALIZED (
-        SELECT v.ordinal, v.span, queen.bits_or(k.failed, v.failed) AS failed,
-               -- completed singly (not counting what failed in this lease), then cumulatively
-               queen.bits_resize(queen.bits_or(
-                   CASE WHEN k.base >= k.cursor
-                        THEN repeat('0', least(k.base - k.cursor, v.span)::int)::bit varying || k.done
-                        ELSE queen.bits_from(k.done, k.cursor - k.base) END,
-                   CASE WHEN k.cumulative >= k.cursor
-                        THEN repeat('1', least(k.cumulative - k.cursor + 1, v.span)::int)::bit varying END), v.span)
-               & ~queen.bits_resize(queen.bits_or(k.failed, v.failed), v.span) AS done,
-               v.dead, v.dead_seqs, v.dead_errors, v.dead_counts, v.failed_seqs, v.failed_counts
-        FROM verdict v JOIN key k USING (ordinal)
-    ), joined AS MATERIALIZED (
-        SELECT m.*, queen.bits_or(queen.bits_or(k.settled, m.done), m.dead) AS settled
-        FROM marked m JOIN key k USING (ordinal)
-    ), moved AS MATERIALIZED (
-        SELECT j.ordinal, k.cursor + queen.bits_leading(j.settled) AS cursor,
-               queen.bits_from(j.settled, queen.bits_leading(j.settled)) AS settled,
-               queen.bits_from(j.failed, queen.bits_leading(j.settled)) AS failed,
-               j.dead_seqs, j.dead_errors, j.dead_counts, j.failed_seqs, j.failed_counts
-        FROM joined j JOIN key k USING (ordinal)
+    ), folded AS (
+        SELECT i.key, array_agg(i.seq ORDER BY i.ordinal) AS seqs, array_agg(i.kind ORDER BY i.ordinal) AS kinds,
+               array_agg(i.error ORDER BY i.ordinal) AS errors
+        FROM unnest(p_item_keys, p_item_seqs, p_item_kinds, p_item_errors)
+             WITH ORDINALITY AS i(key, seq, kind, error, ordinal)
+        GROUP BY i.key
+    ), asked AS MATERIALIZED (
+        -- FULL, although each item has its key: the planner cannot make it a nested loop
+        SELECT k.*, f.seqs, f.kinds, f.errors FROM key k FULL JOIN folded f ON f.key = k.ordinal
     ), ended AS MATERIALIZED (
-        SELECT m.*, coalesce(k.ends, false) OR k.retry_from IS NOT NULL OR m.cursor >= k.lease_end
-                    OR bit_count(queen.bits_resize(queen.bits_or(m.settled, m.failed),
-                                                   (k.lease_end - m.cursor)::int)) = k.lease_end - m.cursor AS released
-        FROM moved m JOIN key k USING (ordinal)
+        SELECT a.*, v.dead_seqs, v.dead_errors, v.dead_counts, v.any_failed, v.tried_seqs, v.tried_counts,
+               n.cursor AS new_cursor, n.settled AS new_settled, n.failed AS new_failed,
+               coalesce(a.ends, false) OR v.retried
+                   OR coalesce(a.retry_from >= a.cursor AND a.retry_from < a.lease_end
+                               AND NOT queen.bits_get(a.settled, a.retry_from - a.cursor)
+                               AND NOT queen.bits_get(a.failed, a.retry_from - a.cursor), false)
+                   OR bit_count(queen.bits_resize(queen.bits_or(n.settled, n.failed),
+                          greatest(0, a.lease_end - n.cursor)::int)) = greatest(0, a.lease_end - n.cursor) AS released
+        FROM asked a
+        CROSS JOIN LATERAL (SELECT (a.lease_end - a.cursor)::int AS span) w
+        CROSS JOIN LATERAL (  -- the single verdicts that count, beside the failures of earlier leases
+            SELECT queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE d.dead)) AS dead,
+                   queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE t.kind = 'failed' AND NOT d.dead)) AS failed,
+                   array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_seqs,
+                   array_agg(t.error ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_errors,
+                   array_agg(d.failures ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_counts,
+                   coalesce(bool_or(t.kind = 'failed' AND NOT d.dead), false) AS any_failed,
+                   array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_seqs,
+                   array_agg(d.failures ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_counts,
+                   max(t.seq) FILTER (WHERE t.cumulative) AS cumulative,
+                   coalesce(bool_or(t.retry), false) AS retried
+            FROM (SELECT e.seq, (array_agg(e.kind ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS kind,
+                         (array_agg(e.error ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS error,
+                         coalesce(bool_or(e.kind = 'retry'), false) AS retry,
+                         coalesce(bool_or(e.kind = 'cumulative'), false) AS cumulative,
+                         coalesce(max(e.failures), 0) AS failures
+                  FROM (SELECT i.seq, i.ordinal, NULL::int AS failures, i.error,
+                               CASE WHEN i.kind = 'cumulative' OR NOT (queen.bits_get(a.settled, i.seq - a.cursor)
+                                         OR queen.bits_get(a.failed, i.seq - a.cursor)) THEN i.kind END AS kind
+                        FROM unnest(a.seqs, a.kinds, a.errors) WITH ORDINALITY AS i(seq, kind, error, ordinal)
+                        WHERE i.seq >= a.cursor AND i.seq < a.lease_end
+                        UNION ALL
+                        SELECT o.seq, 0, o.failures, NULL, NULL
+                        FROM unnest(a.attempt_seqs, a.attempt_counts) AS o(seq, failures)) e
+                  WHERE a.seqs IS NOT NULL OR a.attempt_seqs IS NOT NULL
+                  GROUP BY e.seq) t
+            CROSS JOIN LATERAL (
+                SELECT t.failures + CASE WHEN t.kind = 'failed' THEN 1 ELSE 0 END AS failures,
+                       coalesce(t.kind = 'dlq' OR t.kind = 'failed' AND t.failures >= a.retry_limit, false) AS dead) d) v
+        CROSS JOIN LATERAL (SELECT queen.bits_or(a.failed, v.failed) AS failed) f
+        CROSS JOIN LATERAL (
+            -- completed singly or cumulatively, but not what failed in this lease; then the dead
+            SELECT queen.bits_or(queen.bits_or(a.settled, queen.bits_resize(queen.bits_or(
+                       CASE WHEN a.base >= a.cursor
+                            THEN repeat('0', least(a.base - a.cursor, w.span)::int)::bit varying || a.done
+                            ELSE queen.bits_from(a.done, a.cursor - a.base) END,
+                       CASE WHEN c.upto >= a.cursor
+                            THEN repeat('1', (c.upto - a.cursor + 1)::int)::bit varying END), w.span)
+                   & ~queen.bits_resize(f.failed, w.span)), v.dead) AS settled
+            FROM (SELECT greatest(CASE WHEN a.cumulative < a.lease_end THEN a.cumulative END,
+                                  v.cumulative) AS upto) c) j
+        CROSS JOIN LATERAL (
+            SELECT a.cursor + l.leading AS cursor, queen.bits_from(j.settled, l.leading) AS settled,
+                   queen.bits_from(f.failed, l.leading) AS failed
+            FROM (SELECT queen.bits_leading(j.settled) AS leading) l) n
+        WHERE a.live AND a.valid AND a.copy = 1
     ), inserted AS (
         INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs,
             attempt_counts, lease_id, lease_until, lease_end, lease_seconds, deliveries, ready_at, window_end, changed_at)
-        SELECT k.partition_id, k.group_id, k.epoch + 1, e.cursor,
-               -- trailing zeros of a bitmap carry nothing
-               CASE WHEN bit_count(e.settled) > 0 THEN e.settled END,
-               CASE WHEN NOT e.released AND bit_count(e.failed) > 0 THEN e.failed END,
-               a.seqs, a.counts,
-               CASE WHEN NOT e.released THEN k.lease_id END, CASE WHEN NOT e.released THEN k.lease_until END,
-               CASE WHEN NOT e.released THEN k.lease_end END, CASE WHEN NOT e.released THEN k.lease_seconds END,
-               CASE WHEN get_bit(queen.bits_resize(e.failed, 1), 0) = 1 THEN 0   -- the head has a verdict
-                    WHEN e.cursor = k.cursor THEN k.deliveries - CASE WHEN e.released THEN 1 ELSE 0 END
+        SELECT e.partition_id, e.group_id, e.epoch + 1, e.new_cursor,
+               CASE WHEN bit_count(e.new_settled) > 0 THEN e.new_settled END,
+               CASE WHEN NOT e.released AND bit_count(e.new_failed) > 0 THEN e.new_failed END,
+               t.seqs, t.counts,
+               CASE WHEN NOT e.released THEN e.lease_id END, CASE WHEN NOT e.released THEN e.lease_until END,
+               CASE WHEN NOT e.released THEN e.lease_end END, CASE WHEN NOT e.released THEN e.lease_seconds END,
+               CASE WHEN queen.bits_get(e.new_failed, 0) THEN 0   -- the head has a verdict
+                    WHEN e.new_cursor = e.cursor THEN e.deliveries - CASE WHEN e.released THEN 1 ELSE 0 END
                     WHEN e.released THEN 0 ELSE 1 END,
-               CASE WHEN e.failed_seqs IS NOT NULL AND k.retry_delay > 0
-                    THEN greatest(k.ready_at, v_now + k.retry_delay * interval '1 millisecond')
-                    ELSE k.ready_at END,
-               k.window_end, v_now
-        FROM ended e JOIN key k USING (ordinal)
+               CASE WHEN e.any_failed AND e.retry_delay > 0
+                    THEN greatest(e.ready_at, v_now + e.retry_delay * interval '1 millisecond')
+                    ELSE e.ready_at END,
+               e.window_end, v_now
+        FROM ended e
         CROSS JOIN LATERAL (
-            SELECT array_agg(t.seq ORDER BY t.seq) AS seqs, array_agg(t.failures ORDER BY t.seq) AS counts
-            FROM (SELECT o.seq, o.failures FROM unnest(k.attempt_seqs, k.attempt_counts) AS o(seq, failures)
-                  WHERE o.seq >= e.cursor AND NOT o.seq = ANY (coalesce(e.failed_seqs, '{}'))
-                  UNION ALL
-                  SELECT f.seq, f.failures FROM unnest(e.failed_seqs, e.failed_counts) AS f(seq, failures)) t) a
-        ORDER BY k.partition_id, k.group_id
+            SELECT array_agg(o.seq ORDER BY o.seq) AS seqs, array_agg(o.failures ORDER BY o.seq) AS counts
+            FROM unnest(e.tried_seqs, e.tried_counts) AS o(seq, failures)
+            WHERE o.seq >= e.new_cursor AND NOT queen.bits_get(e.new_settled, o.seq - e.new_cursor)) t
+        ORDER BY e.partition_id, e.group_id
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch,
                   queen.progress.ready_at
     )
-    SELECT array_agg(ROW(k.ordinal, k.partition_id, k.group_id, i.epoch,
-               CASE WHEN NOT k.live THEN 'gone' WHEN NOT k.valid THEN 'refused'
+    SELECT array_agg(ROW(a.ordinal, a.partition_id, a.group_id, CASE WHEN a.copy = 1 THEN i.epoch END,
+               CASE WHEN NOT a.live THEN 'gone' WHEN a.copy > 1 THEN 'again' WHEN NOT a.valid THEN 'refused'
                     WHEN i.epoch IS NULL THEN 'again' ELSE 'applied' END,
-               k.cursor, k.settled, k.failed, k.lease_end, e.cursor, e.released, i.ready_at,
-               e.dead_seqs, e.dead_errors, e.dead_counts)::queen.ack_row ORDER BY k.ordinal)
+               a.cursor, a.settled, a.failed, a.lease_end, e.new_cursor, e.released, i.ready_at,
+               e.dead_seqs, e.dead_errors, e.dead_counts)::queen.ack_row ORDER BY a.ordinal)
     INTO v_rows
-    FROM key k LEFT JOIN ended e USING (ordinal)
-    LEFT JOIN inserted i ON i.partition_id = k.partition_id AND i.group_id = k.group_id;
+    FROM asked a FULL JOIN ended e ON e.ordinal = a.ordinal
+    FULL JOIN inserted i ON i.partition_id = a.partition_id AND i.group_id = a.group_id;
 
-    v_lost := queen.drop_stale_progress(
-        ARRAY(SELECT r.ordinal FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL ORDER BY r.ordinal),
-        ARRAY(SELECT r.partition_id FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL ORDER BY r.ordinal),
-        ARRAY(SELECT r.group_id FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL ORDER BY r.ordinal),
-        ARRAY(SELECT r.epoch FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL ORDER BY r.ordinal));
+    v_lost := queen.drop_stale_progress(array_agg(r.ordinal), array_agg(r.partition_id),
+                                        array_agg(r.group_id), array_agg(r.epoch))
+    FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL;
 
     PERFORM queen.dead_letter(array_agg(r.partition_id), array_agg(r.group_id), array_agg(d.seq),
                               array_agg(d.error), array_agg(d.failures))
@@ -150,9 +165,13 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    SELECT r.ordinal, CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END,
-           r.cursor, r.settled::text, r.failed::text, r.lease_end, r.new_cursor, r.released,
-           greatest(0, ceil(extract(epoch FROM r.ready_at - v_now) * 1000))::bigint,
-           CASE WHEN NOT r.ordinal = ANY (v_lost) THEN r.dead_seqs END
-    FROM unnest(v_rows) r ORDER BY r.ordinal;
+    SELECT r.ordinal, s.state, r.cursor, r.settled::text, r.failed::text, r.lease_end,
+           CASE WHEN s.state = 'applied' THEN r.new_cursor END,
+           CASE WHEN s.state = 'applied' THEN r.released END,
+           CASE WHEN s.state = 'applied' AND r.ready_at IS NOT NULL
+                THEN greatest(0, ceil(extract(epoch FROM r.ready_at - v_now) * 1000))::bigint END,
+           CASE WHEN s.state = 'applied' THEN r.dead_seqs END
+    FROM unnest(v_rows) r
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END AS state) s
+    ORDER BY r.ordinal;
 END $$;

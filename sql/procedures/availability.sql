@@ -7,7 +7,8 @@
 --   delayed  the first message is not due before ready_at (delayedProcessing)
 --   window   the partition is still being written to; quiet at ready_at at the earliest (windowBuffer)
 --   empty    nothing is left
--- cursor and settled are already moved past what is settled, expired or before the group's start.
+-- cursor and settled are already moved past what is settled, expired, deleted or before the group's
+-- start, so a message is really there at cursor whenever the state is not held or empty.
 CREATE OR REPLACE FUNCTION queen.availability(p_partition_id int, p_group_id int, p_now timestamptz)
 RETURNS TABLE (state text, ready_at timestamptz, epoch bigint, cursor bigint, avail_end bigint,
                settled bit varying, attempt_seqs bigint[], attempt_counts int[],
@@ -45,7 +46,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     -- the end, the time of the newest message, and how far messages are still there
     LEFT JOIN LATERAL (
         SELECT CASE WHEN t.payloads IS NULL THEN 0 ELSE t.base_seq + t.count END AS live_end,
-               t.base_seq + t.count AS seq_end,
+               t.base_seq + t.count AS seq_end, t.base_seq AS newest_base,
                t.created_at + (t.count - 1) * interval '1 microsecond' AS newest_at
         FROM queen.segments t WHERE t.partition_id = p.id ORDER BY t.base_seq DESC LIMIT 1) n ON true
     CROSS JOIN LATERAL (
@@ -59,8 +60,18 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             THEN queen.first_seq_at(p.id, p_now - e.seconds * interval '1 second') END) AS cursor
         FROM (SELECT least(CASE WHEN coalesce(q.retention_enabled, true) THEN nullif(q.retention_seconds, 0) END,
                            nullif(q.max_wait_time_seconds, 0)) AS seconds) e) f
+    -- the first message that is still there: retention may have taken some behind the cursor
+    LEFT JOIN LATERAL (
+        SELECT x.base_seq FROM queen.segments x
+        WHERE f.cursor < n.newest_base AND x.partition_id = p.id AND x.payloads IS NOT NULL
+          AND x.base_seq + x.count > f.cursor
+          AND x.base_seq >= coalesce((
+              SELECT t.base_seq FROM queen.segments t
+              WHERE t.partition_id = p.id AND t.base_seq <= f.cursor ORDER BY t.base_seq DESC LIMIT 1), 0)
+        ORDER BY x.base_seq LIMIT 1) h ON true
+    CROSS JOIN LATERAL (SELECT greatest(f.cursor, h.base_seq) AS cursor) j
     CROSS JOIN LATERAL (
-        SELECT f.cursor + queen.bits_leading(queen.bits_from(s.settled, f.cursor - o.old_cursor)) AS cursor) c
+        SELECT j.cursor + queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) AS cursor) c
     CROSS JOIN LATERAL (
         SELECT CASE WHEN q.delayed_processing > 0 THEN queen.first_seq_at(p.id,
             p_now - q.delayed_processing * interval '1 second' + interval '1 microsecond') END AS due_end) d

@@ -18,6 +18,14 @@ BEGIN
                 ELSE position(B'0' IN p_bits) - 1 END;
 END $$;
 
+-- The bit at p_place (0 = first).
+CREATE OR REPLACE FUNCTION queen.bits_get(p_bits bit varying, p_place bigint)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN CASE WHEN p_bits IS NULL OR p_place < 0 OR p_place >= length(p_bits) THEN false
+                ELSE get_bit(p_bits, p_place::int) = 1 END;
+END $$;
+
 -- Exactly p_length bits: cut or filled up with 0.
 CREATE OR REPLACE FUNCTION queen.bits_resize(p_bits bit varying, p_length int)
 RETURNS bit varying LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -39,7 +47,7 @@ END $$;
 CREATE OR REPLACE FUNCTION queen.bits_of(p_places bigint[])
 RETURNS bit varying LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN (SELECT string_agg(CASE WHEN i = ANY (p_places) THEN '1' ELSE '0' END, '' ORDER BY i)::bit varying
+    RETURN (SELECT string_agg(CASE WHEN i IN (SELECT unnest(p_places)) THEN '1' ELSE '0' END, '' ORDER BY i)::bit varying
     FROM generate_series(0, (SELECT max(place) FROM unnest(p_places) AS place)) AS i);
 END $$;
 

@@ -9,7 +9,7 @@ RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT interval '60 
 
 -- Where the transactionIds of p_txns (one per line, "" = none) are already stored in a partition.
 -- line counts from 0; seq and created_at are those of the stored message. Offsets from p_known_from
--- up to p_known_to are taken as free of them.
+-- up to p_known_to, whole segments, are taken as free of them.
 CREATE OR REPLACE FUNCTION queen.find_transactions(p_partition_id int, p_txns text,
                                                    p_known_from bigint, p_known_to bigint)
 RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE AS $$
@@ -40,10 +40,10 @@ RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE
         SELECT o.line, o.seq
         FROM own_ids o
         CROSS JOIN LATERAL (
-            SELECT s.base_seq, s.count, s.created_at, s.txns FROM queen.segments s
+            SELECT s.base_seq, s.count, s.created_at, s.txns, s.payloads FROM queen.segments s
             WHERE s.partition_id = p_partition_id AND s.base_seq <= o.seq
             ORDER BY s.base_seq DESC LIMIT 1) g
-        WHERE o.seq < g.base_seq + g.count
+        WHERE o.seq < g.base_seq + g.count AND g.payloads IS NOT NULL
           AND o.txn = queen.message_id(
                 g.created_at + (o.seq - g.base_seq) * interval '1 microsecond', p_partition_id, o.seq)::text
           AND coalesce(split_part(g.txns, E'\n', (o.seq - g.base_seq)::int + 1), '') = ''

@@ -23,8 +23,8 @@ BEGIN
         RETURN;
     END IF;
 
-    SELECT e.* INTO v_early FROM queen.early_groups e
-    WHERE e.queue_name = p_queue AND e.group_name = p_group;
+    DELETE FROM queen.early_groups e
+    WHERE e.queue_name = p_queue AND e.group_name = p_group RETURNING e.* INTO v_early;
     INSERT INTO queen.groups (queue_id, name, start_mode, start_time)
     SELECT v_queue_id, p_group,
            CASE WHEN v_early.queue_name IS NULL THEN p_mode

@@ -6,7 +6,9 @@
 --   p_txn_mins ..    of the transactionIds in the segment: least and greatest (bytes), least and
 --                    greatest time inside those that are UUIDv7, and whether some are not;
 --                    all NULL when the segment has none
---   p_known_froms .. the offsets whose transactionIds the caller has compared already
+--   p_known_froms .. the offsets whose transactionIds the caller has compared already: whole
+--                    segments, and for messages without a transactionId their ids
+-- REQUIRES: a transactionId appears once per partition in a call.
 -- Answers one row per segment, and for `duplicate` one row per line that is stored already:
 --   queued     stored at base_seq, created_at
 --   busy       another transaction is appending to the partition
@@ -41,7 +43,7 @@ BEGIN
         RAISE EXCEPTION 'pushing needs the isolation level read committed' USING ERRCODE = 'QN010';
     END IF;
     IF EXISTS (SELECT FROM unnest(p_counts, p_payloads, p_txns, p_metas) AS u(count, payloads, txns, meta)
-               WHERE octet_length(payloads) - octet_length(replace(payloads, E'\n', '')) <> count - 1
+               WHERE payloads IS NULL OR octet_length(payloads) - octet_length(replace(payloads, E'\n', '')) <> count - 1
                   OR octet_length(txns) - octet_length(replace(txns, E'\n', '')) <> count - 1
                   OR octet_length(meta) - octet_length(replace(meta, E'\n', '')) <> count - 1) THEN
         RAISE EXCEPTION 'the number of lines differs from the number of messages' USING ERRCODE = 'QN011';

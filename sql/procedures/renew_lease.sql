@@ -20,8 +20,13 @@ BEGIN
         SELECT DISTINCT u.ordinal::int, r.partition_id, r.group_id, u.lease, u.seconds
         FROM unnest(p_leases, p_seconds) WITH ORDINALITY AS u(lease, seconds, ordinal)
         JOIN queen.progress r ON r.lease_id = u.lease
+        JOIN queen.partitions p ON p.id = r.partition_id
+        JOIN queen.groups g ON g.id = r.group_id AND g.queue_id = p.queue_id
+        JOIN queen.queues q ON q.id = p.queue_id
     ), held AS MATERIALIZED (
-        SELECT k.ordinal, k.seconds, s.*
+        SELECT k.ordinal, s.*, max(greatest(s.lease_until, v_now + interval '1 second'
+                   * CASE WHEN k.seconds > 0 THEN k.seconds ELSE greatest(s.lease_seconds, 60) END))
+                   OVER (PARTITION BY s.partition_id, s.group_id) AS new_until  -- the most anyone asks for
         FROM key k
         CROSS JOIN LATERAL (
             SELECT r.* FROM queen.progress r
@@ -32,10 +37,7 @@ BEGIN
         INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs,
             attempt_counts, lease_id, lease_until, lease_end, lease_seconds, deliveries, ready_at, window_end, changed_at)
         SELECT h.partition_id, h.group_id, h.epoch + 1, h.cursor, h.settled, h.failed, h.attempt_seqs,
-               h.attempt_counts, h.lease_id,
-               greatest(h.lease_until, v_now + interval '1 second'
-                   * CASE WHEN h.seconds > 0 THEN h.seconds ELSE greatest(h.lease_seconds, 60) END),
-               h.lease_end, h.lease_seconds, h.deliveries, h.ready_at, h.window_end, v_now
+               h.attempt_counts, h.lease_id, h.new_until, h.lease_end, h.lease_seconds, h.deliveries, h.ready_at, h.window_end, v_now
         FROM held h ORDER BY h.partition_id, h.group_id
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch, queen.progress.lease_until

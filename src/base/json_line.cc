@@ -5,15 +5,11 @@
 namespace queen {
 
 void AppendJsonLine(std::string& out, std::string_view json) {
-  const char* p = json.data();
-  const char* const end = p + json.size();
-  for (;;) {
-    const char* const line_break = json_scan::FindLineBreak(p, end);
-    out.append(p, line_break);
-    if (line_break == end) return;
-    out += ' ';
-    p = line_break + 1;
-  }
+  const size_t start = out.size();
+  out.append(json);
+  char* p = out.data() + start;
+  char* const end = out.data() + out.size();
+  while ((p += json_scan::FindLineBreak(p, end) - p) != end) *p = ' ';
 }
 
 }  // namespace queen

@@ -18,7 +18,7 @@
 namespace queen {
 namespace {
 
-constexpr int kDocuments = 4000;
+constexpr int kDocuments = 10'000;
 constexpr int kMutationsPerDocument = 8;
 
 class Generator {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cassert>
 
 namespace queen {
@@ -14,47 +15,53 @@ using json_scan::SkipSpace;
 
 constexpr const char* kEndsEarly = "the text ends in the middle of a value";
 
-// Reads a string, number or word; the caller has dealt with brackets and the end of the text.
-inline const char* ScanScalar(const char* p, const char* end, bool& escaped,
+// The kind of a value by its first byte.
+constexpr std::array<JsonKind, 256> MakeKinds() {
+  std::array<JsonKind, 256> kinds{};
+  kinds['{'] = JsonKind::kObject;
+  kinds['['] = JsonKind::kArray;
+  kinds['"'] = JsonKind::kString;
+  kinds['n'] = JsonKind::kNull;
+  kinds['t'] = kinds['f'] = JsonKind::kBool;
+  kinds['-'] = JsonKind::kNumber;
+  for (size_t digit = '0'; digit <= '9'; ++digit) kinds[digit] = JsonKind::kNumber;
+  return kinds;
+}
+
+constexpr std::array<JsonKind, 256> kKinds = MakeKinds();
+
+inline JsonKind KindAt(const char* p) { return kKinds[static_cast<unsigned char>(*p)]; }
+
+// Reads a string, number or word; `kind` is KindAt(p). Brackets begin nothing here.
+inline const char* ScanScalar(JsonKind kind, const char* p, const char* end, bool& escaped,
                               json_scan::Fault& fault) {
-  switch (*p) {
-    case '"':
+  switch (kind) {
+    case JsonKind::kString:
       return ScanString(p + 1, end, escaped, fault);
-    case 't':
-      return ScanWord(p, end, "true", fault);
-    case 'f':
-      return ScanWord(p, end, "false", fault);
-    case 'n':
-      return ScanWord(p, end, "null", fault);
-    case '-':
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9':
+    case JsonKind::kNumber:
       return ScanNumber(p, end, fault);
+    case JsonKind::kNull:
+      return ScanWord(p, end, "null", fault);
+    case JsonKind::kBool:
+      return ScanWord(p, end, *p == 't' ? "true" : "false", fault);
     default:
       return json_scan::Fail(fault, p, "expected a value");
   }
 }
 
-// From the opening quote of a key to the first byte of its value.
+// From where a key should begin to behind its closing quote.
+inline const char* ScanKey(const char* p, const char* end, bool& escaped, json_scan::Fault& fault) {
+  if (p == end) return json_scan::Fail(fault, p, kEndsEarly);
+  if (*p != '"') return json_scan::Fail(fault, p, "expected a string as key");
+  return ScanString(p + 1, end, escaped, fault);
+}
+
+// From behind a key to the first byte of its value.
 inline const char* ScanColon(const char* p, const char* end, json_scan::Fault& fault) {
   p = SkipSpace(p, end);
   if (p == end) return json_scan::Fail(fault, p, kEndsEarly);
   if (*p != ':') return json_scan::Fail(fault, p, "expected ':' after the key");
   return SkipSpace(p + 1, end);
-}
-
-inline const char* ScanKey(const char* p, const char* end, bool& escaped, json_scan::Fault& fault) {
-  if (p == end) return json_scan::Fail(fault, p, kEndsEarly);
-  if (*p != '"') return json_scan::Fail(fault, p, "expected a string as key");
-  return ScanString(p + 1, end, escaped, fault);
 }
 
 }  // namespace
@@ -87,22 +94,7 @@ bool JsonReader::Open(const char* at, bool object) {
 }
 
 JsonKind JsonReader::Peek() const {
-  if (next_ != Next::kValue || p_ == end_) return JsonKind::kAbsent;
-  switch (*p_) {
-    case '{':
-      return JsonKind::kObject;
-    case '[':
-      return JsonKind::kArray;
-    case '"':
-      return JsonKind::kString;
-    case 't':
-    case 'f':
-      return JsonKind::kBool;
-    case 'n':
-      return JsonKind::kNull;
-    default:
-      return *p_ == '-' || json_scan::IsDigit(*p_) ? JsonKind::kNumber : JsonKind::kAbsent;
-  }
+  return next_ == Next::kValue && p_ != end_ ? KindAt(p_) : JsonKind::kAbsent;
 }
 
 bool JsonReader::EnterObject() {
@@ -161,8 +153,11 @@ bool JsonReader::NextField() {
   p_ = value;
   key_value_ =
       JsonValue(JsonKind::kString, {start, static_cast<size_t>(behind_key - start)}, escaped);
-  if (escaped) key_scratch_.Clear();
-  key_ = key_value_.Text(key_scratch_).text;
+  key_ = {start + 1, static_cast<size_t>(behind_key - start) - 2};
+  if (escaped) {
+    key_scratch_.Clear();
+    key_ = DecodeJsonString(key_, key_scratch_).text;
+  }
   return true;
 }
 
@@ -175,7 +170,7 @@ JsonValue JsonReader::Value() {
   if (kind == JsonKind::kObject || kind == JsonKind::kArray || p_ == end_) {
     SkipTo(depth_);
   } else {
-    p_ = ScanScalar(p_, end_, escaped, fault_);
+    p_ = ScanScalar(kind, p_, end_, escaped, fault_);
     next_ = p_ == nullptr ? Next::kFault : Next::kAfter;
   }
   if (failed()) return {};
@@ -203,7 +198,7 @@ void JsonReader::SkipTo(size_t depth) {
         ++p;
         next = Next::kFirst;
       } else {
-        p = ScanScalar(p, end, escaped, fault_);
+        p = ScanScalar(KindAt(p), p, end, escaped, fault_);
         next = Next::kAfter;
         if (p == nullptr) return Fail(fault_.at, fault_.what);
         continue;

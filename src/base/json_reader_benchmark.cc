@@ -73,7 +73,8 @@ const std::vector<std::string>& Bodies() {
 }
 
 const std::string& BodyOf(benchmark::State& state) {
-  static const char* const kNames[] = {"strings", "records", "escaped", "non-ascii", "indented"};
+  static constexpr const char* kNames[] = {"strings", "records", "escaped", "non-ascii",
+                                           "indented"};
   state.SetLabel(kNames[state.range(0)]);
   return Bodies()[static_cast<size_t>(state.range(0))];
 }
@@ -84,7 +85,7 @@ void SetRate(benchmark::State& state, const std::string& body) {
 
 void Validate(benchmark::State& state) {
   const std::string& body = BodyOf(state);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (!ParseJson(body).ok()) state.SkipWithError("refused");
   }
   SetRate(state, body);
@@ -126,7 +127,7 @@ bool ReadPush(std::string_view body, std::vector<Item>& items) {
 void ExtractPush(benchmark::State& state) {
   const std::string& body = BodyOf(state);
   std::vector<Item> items;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (!ReadPush(body, items) || items.size() != kItems) state.SkipWithError("refused");
   }
   SetRate(state, body);
@@ -136,7 +137,7 @@ void ExtractPushToLines(benchmark::State& state) {
   const std::string& body = BodyOf(state);
   std::vector<Item> items;
   std::string lines;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (!ReadPush(body, items)) state.SkipWithError("refused");
     lines.clear();
     for (const Item& item : items) {
@@ -151,7 +152,7 @@ void SimdjsonDom(benchmark::State& state) {
   const std::string& body = BodyOf(state);
   const simdjson::padded_string padded(body);
   simdjson::dom::parser parser;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (parser.parse(padded).error() != simdjson::SUCCESS) state.SkipWithError("refused");
   }
   SetRate(state, body);

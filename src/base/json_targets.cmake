@@ -1,5 +1,5 @@
 # What the JSON reader is held against: simdjson as a second opinion in its test and its benchmark.
-target_link_libraries(json_random_test PRIVATE PkgConfig::simdjson)
+target_link_libraries(base_json_random_test PRIVATE PkgConfig::simdjson)
 
 find_package(benchmark QUIET)
 if(benchmark_FOUND)

@@ -132,6 +132,7 @@ class Acceptor::Listener {
       log::Error("cannot accept connections for now", {{"reason", strerror(error)}});
     }
     starving_ = true;
+    acceptor_.pauses_.fetch_add(1, std::memory_order_relaxed);
     uv_poll_stop(poll_);
     backoff_.Start(kBackoffMs);
   }

@@ -7,6 +7,7 @@
 // The workers' Connections must outlive Stop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ class Acceptor {
   void Stop();
 
   uint16_t port() const { return port_; }
+  // How often accepting was interrupted for want of file descriptors or memory. Any thread.
+  uint64_t pauses() const { return pauses_.load(std::memory_order_relaxed); }
 
  private:
   class Listener;
@@ -47,6 +50,7 @@ class Acceptor {
   const uint16_t port_;
   std::vector<Connections*> workers_;
   size_t next_worker_ = 0;
+  std::atomic<uint64_t> pauses_{0};
   Loop loop_{"acceptor"};
   std::vector<std::unique_ptr<Listener>> listeners_;  // on loop_
   std::thread thread_;

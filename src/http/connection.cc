@@ -1,7 +1,9 @@
 #include "http/connection.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -314,7 +316,15 @@ void Connection::Write() {
     pending_write_.reset();
     return Close();
   }
-  write_progress_ = uv_stream_get_write_queue_size(stream());
+  untaken_bytes_ = UntakenBytes();
+}
+
+// The kernel says that there is room only once a good part of its megabytes is free, so its queue
+// counts too: a slow reader is not a dead one.
+size_t Connection::UntakenBytes() const {
+  int in_kernel = 0;
+  ioctl(fd(), SIOCOUTQ, &in_kernel);
+  return uv_stream_get_write_queue_size(stream()) + static_cast<size_t>(in_kernel);
 }
 
 void Connection::OnWritten(int status) {
@@ -365,9 +375,9 @@ void Connection::OnRequestTimeout() {
 }
 
 void Connection::OnWriteTimeout() {
-  const size_t waiting = uv_stream_get_write_queue_size(stream());
-  if (waiting < write_progress_) {
-    write_progress_ = waiting;
+  const size_t untaken = UntakenBytes();
+  if (untaken < untaken_bytes_) {
+    untaken_bytes_ = untaken;
     owner_->Place(*this, State::kWriting);
     return;
   }

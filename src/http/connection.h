@@ -102,7 +102,10 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Write();
   void OnWritten(int status);
   void StartLingering();
+  // Bytes that wait to be given to the kernel.
   size_t unwritten_bytes() const;
+  // Those, and what the kernel has but the client has not acknowledged.
+  size_t UntakenBytes() const;
 
   // Finds the state the connection is in now and joins the list of it, or closes.
   void Settle();
@@ -124,7 +127,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   int64_t since_ms_ = 0;            // when it joined the list of its state
   Connection* previous_ = nullptr;  // in that list
   Connection* next_ = nullptr;
-  size_t write_progress_ = 0;   // bytes that waited when progress was last looked at
+  size_t untaken_bytes_ = 0;    // UntakenBytes when progress was last looked at
   size_t discarded_bytes_ = 0;  // input nobody will look at
 
   bool counted_ = false;  // holds one of the process's connections

@@ -128,7 +128,7 @@ TEST(Parser, RefusesWhatCouldBeReadInTwoWays) {
            std::string("GET / HTTP/1.1 \r\nHost: h\r\n\r\n"),
            std::string("GET /\t HTTP/1.1\r\nHost: h\r\n\r\n"),
            std::string("GET /\x7f HTTP/1.1\r\nHost: h\r\n\r\n"),
-           std::string("GET /\0 HTTP/1.1\r\nHost: h\r\n\r\n", 30),
+           std::string("GET /\0 HTTP/1.1\r\nHost: h\r\n\r\n", 28),
            std::string("GET /\r\n\r\n"),
            std::string("GET\r\n\r\n"),
            std::string("GET / HTTP/1.x\r\nHost: h\r\n\r\n"),

@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "loop/end_of_turn.h"
 #include "loop/timer.h"
 
 namespace queen {
@@ -80,6 +81,37 @@ TEST(Timer, StoppedTimerDoesNotFire) {
       loop.Stop();
     });
     end->Start(5);
+  });
+  loop.Run();
+}
+
+TEST(EndOfTurn, RunsOncePerTurnHoweverOftenAsked) {
+  Loop loop("test");
+  int runs = 0;
+  std::optional<EndOfTurn> end;
+  loop.Post([&] {
+    end.emplace(loop, [&] {
+      if (++runs == 1) {
+        end->Request();  // from inside: one more turn
+        return;
+      }
+      end.reset();
+      loop.Stop();
+    });
+    end->Request();
+    end->Request();
+    EXPECT_EQ(runs, 0);
+  });
+  loop.Run();
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(EndOfTurn, DestroyedBeforeItsTurnDoesNotRun) {
+  Loop loop("test");
+  loop.Post([&] {
+    EndOfTurn end(loop, [] { FAIL(); });
+    end.Request();
+    loop.Stop();
   });
   loop.Run();
 }

@@ -1,7 +1,7 @@
 // What the API asks of the engine and what it gets back: one request type per operation. A request
-// is parsed and valid when it arrives here (api/ refuses the rest), and its `done` runs exactly once
-// on the loop that submitted it. A Status instead of a result means that the whole request failed
-// and nothing of it is known to be stored (a 503 for the caller, who may repeat it).
+// is parsed and valid when it arrives here (api/ refuses the rest), and its `done` runs exactly
+// once on the loop that submitted it. A Status instead of a result means that the whole request
+// failed and nothing of it is known to be stored (a 503 for the caller, who may repeat it).
 #pragma once
 
 #include <cstdint>
@@ -72,6 +72,7 @@ struct PopRequest {
 // What one partition gave: offsets [cursor, end) without those set in `settled`.
 struct Delivery {
   PartitionId partition;
+  int32_t group_id = 0;
   std::string queue_name;
   std::string partition_name;
   int64_t cursor = 0;
@@ -89,7 +90,7 @@ struct Delivery {
 
 struct PopResult {
   Uuid lease_id;
-  bool leased = false;  // false with autoAck: there is no lease
+  bool leased = false;               // false with autoAck: there is no lease
   std::vector<Delivery> deliveries;  // empty: nothing was there
 };
 

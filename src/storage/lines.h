@@ -42,10 +42,11 @@ class LineColumn {
 };
 
 // The lines of `text`, slices of it, replacing what `lines` held. kLineCountMismatch unless they
-// are exactly `count`; `lines` is then empty. REQUIRES: count > 0
+// are exactly `count`, and at least one; `lines` is then empty.
 Status SplitLines(std::string_view text, size_t count, std::vector<std::string_view>& lines);
 
-// As above; NULL stands for `count` empty lines.
+// As above; NULL stands for `count` empty lines. `count` is believed then: split the payloads,
+// which are never NULL, first.
 Status SplitNullableLines(std::optional<std::string_view> text, size_t count,
                           std::vector<std::string_view>& lines);
 

@@ -30,6 +30,8 @@ TEST(Lines, RefusesAnyOtherCount) {
   EXPECT_EQ(Split("a\nb", 3), Lines{});
   EXPECT_EQ(Split("a\nb\n", 2), Lines{});
   EXPECT_EQ(Split("", 2), Lines{});
+  EXPECT_EQ(Split("", 0), Lines{});
+  EXPECT_EQ(Split("a", 0), Lines{});
   EXPECT_EQ(Split("\n", 1), Lines{});
   EXPECT_EQ(Split("a", size_t{1} << 60), Lines{});
 }

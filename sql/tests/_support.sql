@@ -1,0 +1,131 @@
+-- Helpers of the contract tests: they say in one line what the broker says in many arrays.
+CREATE SCHEMA test;
+
+CREATE FUNCTION test.partition(p_queue text, p_partition text DEFAULT 'Default') RETURNS int LANGUAGE sql AS $$
+    SELECT partition_id FROM queen.ensure_partitions(ARRAY[p_queue], ARRAY[p_partition]) $$;
+
+CREATE FUNCTION test.groupid(p_queue text, p_group text DEFAULT 'g', p_mode text DEFAULT 'all',
+                             p_time timestamptz DEFAULT NULL) RETURNS int LANGUAGE sql AS $$
+    SELECT group_id FROM queen.ensure_group(p_queue, p_group, p_mode, p_time) $$;
+
+CREATE FUNCTION test.uuid7(p_time timestamptz, p_tail bigint DEFAULT 0) RETURNS text LANGUAGE sql AS $$
+    SELECT (lpad(to_hex((floor(extract(epoch FROM p_time) * 1000))::bigint), 12, '0')
+         || '7000' || '8000' || lpad(to_hex(p_tail), 12, '0'))::uuid::text $$;
+
+-- Documents {"n":from} ..
+CREATE FUNCTION test.lines(p_count int, p_from int DEFAULT 0) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg('{"n":' || i || '}', E'\n' ORDER BY i) FROM generate_series(p_from, p_from + p_count - 1) i $$;
+
+-- push_messages with what the broker works out beside the lines.
+CREATE FUNCTION test.push_segments(p_partitions int[], p_payloads text[], p_txns text[] DEFAULT NULL,
+    p_metas text[] DEFAULT NULL, p_known_froms bigint[] DEFAULT NULL, p_known_tos bigint[] DEFAULT NULL,
+    p_wait boolean DEFAULT true, p_broker bigint DEFAULT 1, p_n bigint DEFAULT NULL)
+RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz, line int) LANGUAGE sql AS $$
+    SELECT r.* FROM (
+        SELECT array_agg(cardinality(string_to_array(u.payloads, E'\n')) ORDER BY u.i) AS counts,
+               array_agg(u.txns ORDER BY u.i) AS txns, array_agg(u.meta ORDER BY u.i) AS metas,
+               array_agg(x.txn_min ORDER BY u.i) AS txn_mins, array_agg(x.txn_max ORDER BY u.i) AS txn_maxs,
+               array_agg(x.time_min ORDER BY u.i) AS time_mins, array_agg(x.time_max ORDER BY u.i) AS time_maxs,
+               array_agg(x.untimed ORDER BY u.i) AS untimed,
+               array_agg(coalesce(u.known_from, 0) ORDER BY u.i) AS known_froms,
+               array_agg(coalesce(u.known_to, 0) ORDER BY u.i) AS known_tos
+        FROM ROWS FROM (unnest(p_payloads), unnest(p_txns), unnest(p_metas), unnest(p_known_froms), unnest(p_known_tos))
+             WITH ORDINALITY AS u(payloads, txns, meta, known_from, known_to, i)
+        CROSS JOIN LATERAL (
+            SELECT min(t COLLATE "C") AS txn_min, max(t COLLATE "C") AS txn_max, min(queen.uuid7_time(t)) AS time_min,
+                   max(queen.uuid7_time(t)) AS time_max, bool_or(queen.uuid7_time(t) IS NULL) AS untimed
+            FROM string_to_table(u.txns, E'\n') t WHERE t <> '') x) a
+    CROSS JOIN LATERAL queen.push_messages(p_broker, p_n, p_wait, p_partitions, a.counts, p_payloads, a.txns, a.metas,
+        a.txn_mins, a.txn_maxs, a.time_mins, a.time_maxs, a.untimed, a.known_froms, a.known_tos) r
+    ORDER BY r.ordinal, r.line $$;
+
+-- One segment of p_count documents {"n":..}; the offset of the first.
+CREATE FUNCTION test.push(p_partition int, p_count int DEFAULT 1, p_txns text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE v record;
+BEGIN
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[p_partition], ARRAY[test.lines(p_count)], ARRAY[p_txns]);
+    ASSERT v.status = 'queued', v.status;
+    RETURN v.base_seq;
+END $$;
+
+CREATE TYPE test.delivery AS (state text, ready_in_ms bigint, seqs bigint[], cursor bigint, lease_end bigint,
+                              lease_until timestamptz, failures int[], payloads text[]);
+
+-- A pop of one partition through pop_messages: which offsets are delivered, how often each failed.
+CREATE FUNCTION test.pop(p_partition int, p_group int, p_lease uuid DEFAULT gen_random_uuid(), p_batch int DEFAULT 10,
+                         p_seconds int DEFAULT 0, p_auto_ack boolean DEFAULT false, p_max_bytes bigint DEFAULT 1 << 30)
+RETURNS test.delivery LANGUAGE plpgsql AS $$
+DECLARE v test.delivery;
+BEGIN
+    SELECT min(r.state), min(r.ready_in_ms), array_agg(m.seq ORDER BY m.seq) FILTER (WHERE m.seq IS NOT NULL),
+           min(r.cursor), min(r.lease_end), min(r.lease_until),
+           array_agg(coalesce(r.attempt_counts[array_position(r.attempt_seqs, m.seq)], 0) ORDER BY m.seq)
+               FILTER (WHERE m.seq IS NOT NULL),
+           array_agg(m.payload ORDER BY m.seq) FILTER (WHERE m.seq IS NOT NULL)
+    INTO v
+    FROM queen.pop_messages(ARRAY[1], ARRAY[p_partition], ARRAY[p_group], ARRAY[p_lease], ARRAY[p_batch],
+                            ARRAY[p_seconds], ARRAY[p_auto_ack], p_max_bytes) r
+    LEFT JOIN LATERAL (
+        SELECT r.base_seq + l.line - 1 AS seq, l.payload
+        FROM string_to_table(r.payloads, E'\n') WITH ORDINALITY AS l(payload, line)
+        WHERE r.base_seq + l.line - 1 >= r.cursor AND r.base_seq + l.line - 1 < r.lease_end
+          AND coalesce(substr(r.settled, (r.base_seq + l.line - r.cursor)::int, 1), '') <> '1') m ON r.state = 'leased';
+    RETURN v;
+END $$;
+
+-- Verdicts of one key; p_kinds belongs to p_items.
+CREATE FUNCTION test.ack(p_partition int, p_group int, p_lease uuid, p_done bigint[] DEFAULT '{}',
+    p_items bigint[] DEFAULT '{}', p_kinds text[] DEFAULT '{}', p_cumulative bigint DEFAULT NULL,
+    p_retry_from bigint DEFAULT NULL, p_ends boolean DEFAULT false)
+RETURNS TABLE (state text, cursor bigint, settled text, failed text, lease_end bigint,
+               new_cursor bigint, released boolean, ready_in_ms bigint, dead_seqs bigint[]) LANGUAGE sql AS $$
+    SELECT a.state, a.cursor, a.settled, a.failed, a.lease_end, a.new_cursor, a.released, a.ready_in_ms, a.dead_seqs
+    FROM (SELECT coalesce(min(d), 0) AS base FROM unnest(p_done) d) b
+    CROSS JOIN LATERAL queen.ack_messages(1, NULL, ARRAY[p_partition], ARRAY[p_group], ARRAY[p_lease], ARRAY[b.base],
+        ARRAY[queen.bits_of(ARRAY(SELECT d - b.base FROM unnest(p_done) d))::text],
+        ARRAY[p_cumulative], ARRAY[p_retry_from], ARRAY[p_ends],
+        ARRAY(SELECT 1 FROM unnest(p_items)), p_items, p_kinds,
+        ARRAY(SELECT 'error of ' || i FROM unnest(p_items) i)) a $$;
+
+CREATE FUNCTION test.state(p_partition int, p_group int) RETURNS queen.progress LANGUAGE sql AS $$
+    SELECT r FROM queen.progress r WHERE partition_id = p_partition AND group_id = p_group ORDER BY epoch DESC LIMIT 1 $$;
+
+CREATE FUNCTION test.available(p_partition int, p_group int) RETURNS text LANGUAGE sql AS $$
+    SELECT state FROM queen.availability(p_partition, p_group, clock_timestamp()) $$;
+
+-- Lets time pass for one partition: everything on it becomes older.
+CREATE FUNCTION test.age(p_partition int, p_by interval) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE queen.segments SET created_at = created_at - p_by WHERE partition_id = p_partition;
+    UPDATE queen.progress SET lease_until = lease_until - p_by, ready_at = ready_at - p_by WHERE partition_id = p_partition;
+END $$;
+
+-- Runs a command that must fail with this SQLSTATE; the DETAIL of its error.
+CREATE FUNCTION test.fails(p_command text, p_sqlstate text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE v_state text; v_message text; v_detail text;
+BEGIN
+    BEGIN
+        EXECUTE p_command;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_detail = PG_EXCEPTION_DETAIL;
+        ASSERT v_state = p_sqlstate, format('%s instead of %s: %s', v_state, p_sqlstate, v_message);
+        RETURN v_detail;
+    END;
+    RAISE EXCEPTION 'expected % but nothing failed', p_sqlstate;
+END $$;
+
+-- Random tests say where they began: \set seed, then test.seed().
+CREATE FUNCTION test.seed() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v double precision := coalesce(nullif(current_setting('test.seed', true), '')::float8, round(random()::numeric, 6)::float8);
+BEGIN
+    RAISE WARNING 'seed % (repeat: PGOPTIONS="-c test.seed=%")', v, v;
+    PERFORM setseed(v);
+END $$;
+
+-- For the isolation specs, whose permutations share a database: everything as it was when made.
+CREATE FUNCTION test.reset() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('queen.%I', relname), ', ') || ' RESTART IDENTITY'
+             FROM pg_class WHERE relnamespace = 'queen'::regnamespace AND relkind = 'r');
+END $$;

@@ -1,0 +1,152 @@
+-- I6: one `queued` per (partition, transactionId) while the message is retained.
+
+-- ids without a time, in both cases, and in another partition
+DO $$
+DECLARE
+    v_a int := test.partition('dedup', 'a'); v_b int := test.partition('dedup', 'b'); v record;
+BEGIN
+    PERFORM test.push(v_a, 3, E'one\ntwo\nthree');
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_a], ARRAY[test.lines(2)], ARRAY[E'new\ntwo']);
+    ASSERT v.status = 'duplicate' AND v.line = 1 AND v.base_seq = 1
+        AND v.created_at = (SELECT created_at + interval '1 us' FROM queen.segments WHERE partition_id = v_a), v::text;
+    PERFORM test.push(v_a, 1, 'new');      -- nothing of the refused segment was stored
+    PERFORM test.push(v_a, 1, 'ONE');      -- ids are bytes
+    PERFORM test.push(v_b, 1, 'one');      -- another partition is another key
+    PERFORM test.push(v_a, 2);             -- and no id is no duplicate
+    PERFORM test.push(v_a, 2, E'\n');
+END $$;
+
+-- A duplicate in one of two partitions leaves the other stored; `again` for its siblings (I7)
+DO $$
+DECLARE
+    v_a int := test.partition('dedup', 'sib-a'); v_b int := test.partition('dedup', 'sib-b'); v_rows text;
+BEGIN
+    PERFORM test.push(v_a, 2, E'x\ny');
+    SELECT string_agg(format('%s %s %s', r.ordinal, r.status, r.line), ', ') INTO v_rows
+    FROM test.push_segments(ARRAY[v_a, v_b, v_a, v_a], ARRAY[test.lines(1), test.lines(1), test.lines(3), test.lines(1)],
+                            ARRAY['fresh', 'x', E'y\nz\nx', NULL]) r;
+    ASSERT v_rows = '1 again , 2 queued , 3 duplicate 0, 3 duplicate 2, 4 again ', v_rows;
+    ASSERT (SELECT max(base_seq) FROM queen.segments WHERE partition_id = v_a) = 0;
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id = v_b) = 1;
+    ASSERT NOT EXISTS (SELECT FROM queen.dedup WHERE partition_id = v_a AND txn = 'fresh');
+END $$;
+
+-- UUIDv7: inside the window no row in the side table, outside one; the boundary belongs to the inside
+DO $$
+DECLARE
+    v_id int; v_c timestamptz; v_t timestamptz; v_ids text[]; v_w interval := queen.dedup_window(); v record;
+BEGIN
+    FOR round IN 1..2 LOOP
+        v_id := test.partition('dedup', 'window' || round);
+        v_ids := ARRAY[test.uuid7(clock_timestamp()), test.uuid7(clock_timestamp() - interval '50 s', 1),
+                       test.uuid7(clock_timestamp() + interval '50 s', 2), test.uuid7(clock_timestamp() - interval '1 day', 3),
+                       test.uuid7(clock_timestamp() + interval '1 day', 4), 'no time'];
+        IF round = 2 THEN v_ids := ARRAY(SELECT upper(i) FROM unnest(v_ids) i); END IF;
+        PERFORM test.push(v_id, 6, array_to_string(v_ids, E'\n'));
+        ASSERT ARRAY(SELECT txn FROM queen.dedup WHERE partition_id = v_id ORDER BY seq)::text[] = v_ids[4:6],
+            (SELECT string_agg(txn, ' ') FROM queen.dedup WHERE partition_id = v_id);
+        FOR i IN 1..6 LOOP
+            SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_ids[i]]);
+            ASSERT v.status = 'duplicate' AND v.base_seq = i - 1, format('%s: %s', i, v);
+        END LOOP;
+        -- an id in the other case is another id
+        PERFORM test.push(v_id, 1, CASE WHEN round = 1 THEN upper(v_ids[3]) ELSE lower(v_ids[3]) END);
+    END LOOP;
+END $$;
+
+-- exactly at W, on both sides: created_at is forced through the clock of the previous segment
+DO $$
+DECLARE
+    v_id int; v_c timestamptz; v_txn text; v record; v_off interval;
+BEGIN
+    FOREACH v_off IN ARRAY ARRAY['-60.001 s', '-60 s', '60 s', '60.001 s']::interval[] LOOP
+        v_id := test.partition('dedup', 'edge' || v_off);
+        v_c := date_trunc('second', clock_timestamp()) + interval '1 hour';
+        INSERT INTO queen.segments (partition_id, base_seq, count, created_at, payloads)
+        VALUES (v_id, 0, 1, v_c - interval '1 us', '0');
+        v_txn := test.uuid7(v_c + v_off);
+        PERFORM test.push(v_id, 1, v_txn);
+        ASSERT (SELECT created_at FROM queen.segments WHERE partition_id = v_id AND base_seq = 1) = v_c;
+        ASSERT (abs(extract(epoch FROM v_off)) > 60) = EXISTS (SELECT FROM queen.dedup WHERE partition_id = v_id), v_off::text;
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_txn]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = 1, v_off || v::text;
+    END LOOP;
+END $$;
+
+-- A replay after hours: the id is found through the time inside it, in the middle of a long log
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'hours'); v_txn text := test.uuid7(clock_timestamp() - interval '2 hours', 77); v record;
+BEGIN
+    FOR i IN 1..10 LOOP PERFORM test.push(v_id, 2, test.uuid7(clock_timestamp(), i) || E'\n' || test.uuid7(clock_timestamp(), 100 + i)); END LOOP;
+    UPDATE queen.segments SET created_at = created_at - interval '2 hours' WHERE partition_id = v_id;
+    UPDATE queen.segments SET txns = v_txn || E'\nx' WHERE partition_id = v_id AND base_seq = 8;
+    FOR i IN 11..20 LOOP PERFORM test.push(v_id, 2, test.uuid7(clock_timestamp(), i) || E'\n'); END LOOP;
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY[E'1\n2'], ARRAY['other' || E'\n' || v_txn]);
+    ASSERT v.status = 'duplicate' AND v.line = 1 AND v.base_seq = 8;
+END $$;
+
+-- A message without a transactionId has its id for one (api 1)
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'own'); v_own text; v record;
+BEGIN
+    PERFORM test.push(v_id, 3, E'a\n\nc');
+    SELECT id::text INTO v_own FROM queen.messages WHERE queue = 'dedup' AND partition = 'own' AND seq = 1;
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_own]);
+    ASSERT v.status = 'duplicate' AND v.base_seq = 1;
+    PERFORM test.push(v_id, 1, upper(v_own));
+    -- the id of a message that has a transactionId is not its transactionId
+    PERFORM test.push(v_id, 1, (SELECT id::text FROM queen.messages WHERE queue = 'dedup' AND partition = 'own' AND seq = 0));
+    -- an id of another partition's message
+    PERFORM test.push(test.partition('dedup', 'own2'), 1, v_own);
+    -- a message that is no longer retained is no longer a duplicate: its id would be lost
+    UPDATE queen.segments SET payloads = NULL, txns = NULL, meta = NULL WHERE partition_id = v_id;
+    PERFORM test.push(v_id, 1, v_own);
+END $$;
+
+-- Known ranges: what the caller has compared already is not looked at again, the rest is
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'known'); v_ids text[]; v record;
+BEGIN
+    v_ids := ARRAY(SELECT test.uuid7(clock_timestamp(), i) FROM generate_series(1, 5) i);
+    FOR i IN 1..5 LOOP PERFORM test.push(v_id, 2, v_ids[i] || E'\n' || 'untimed' || i); END LOOP;
+    FOR i IN 1..5 LOOP  -- all known but segment i
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_ids[i]], NULL,
+            ARRAY[CASE WHEN i = 1 THEN 2 ELSE 0 END], ARRAY[CASE WHEN i = 1 THEN 10 ELSE (i - 1) * 2 END]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = (i - 1) * 2, format('segment %s: %s', i, v);
+        -- the side table is always asked
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['untimed' || i], NULL, ARRAY[0], ARRAY[10]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = i * 2 - 1;
+    END LOOP;
+    -- the range is believed
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_ids[3]], NULL, ARRAY[4], ARRAY[6]);
+    ASSERT v.status = 'queued';
+END $$;
+
+-- Random: ids of every kind, clocks that jump, replays; a model keeps what must be refused.
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'random'); v_txn text; v record; v_base timestamptz := clock_timestamp();
+    v_seen text[] := '{}'; v_queued int := 0; v_duplicates int := 0;
+BEGIN
+    PERFORM test.seed();
+    FOR i IN 1..400 LOOP
+        IF random() < 0.05 THEN   -- the newest segment moves into the future: the clock of the partition runs ahead
+            UPDATE queen.segments SET created_at = created_at + (random() * 90) * interval '1 second'
+            WHERE partition_id = v_id AND base_seq = (SELECT max(base_seq) FROM queen.segments WHERE partition_id = v_id)
+              AND txns IS NULL;
+        END IF;
+        IF random() < 0.1 THEN PERFORM test.push(v_id, 1); CONTINUE; END IF;
+        v_txn := CASE WHEN random() < 0.4 AND cardinality(v_seen) > 0 THEN v_seen[1 + floor(random() * cardinality(v_seen))::int]
+                      WHEN random() < 0.2 THEN 'id' || i
+                      ELSE test.uuid7(v_base + (random() * 600 - 300) * interval '1 second', i) END;
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_txn]);
+        ASSERT (v.status = 'duplicate') = (v_txn = ANY (v_seen)), format('step %s %s %s', i, v_txn, v);
+        IF v.status = 'queued' THEN v_seen := v_seen || v_txn; v_queued := v_queued + 1;
+        ELSE v_duplicates := v_duplicates + 1;
+             ASSERT split_part((SELECT txns FROM queen.segments WHERE partition_id = v_id AND base_seq = v.base_seq), E'\n', 1) = v_txn; END IF;
+    END LOOP;
+    ASSERT v_queued > 50 AND v_duplicates > 50;
+END $$;

@@ -1,0 +1,163 @@
+-- The sessions of tests/sql/stress: procedures that commit, so each step is a transaction of its own.
+-- What they were told by the procedures under test goes into tables that test.verify compares.
+CREATE TABLE test.settled (partition_id int, group_id int, seq bigint, verdict text, PRIMARY KEY (partition_id, group_id, seq));
+CREATE TABLE test.violations (at timestamptz DEFAULT clock_timestamp(), what text);
+CREATE TABLE test.counts (worker text, what text, n bigint);
+
+-- Pushes several segments in one call, some with ids that others push too; every tenth transaction rolls back.
+CREATE PROCEDURE test.producer(p_seed float8, p_seconds float8, p_partitions int) LANGUAGE plpgsql AS $$
+DECLARE
+    v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second';
+    v_ids int[]; v_txns text[]; v_queued bigint := 0; v_busy bigint := 0; v_duplicates bigint := 0; v record;
+BEGIN
+    PERFORM setseed(p_seed);
+    WHILE clock_timestamp() < v_end LOOP
+        v_ids := ARRAY(SELECT i FROM generate_series(1, p_partitions) i ORDER BY random() LIMIT 1 + floor(random() * 3)::int);
+        IF random() < 0.3 THEN v_ids := v_ids || v_ids[1]; END IF;
+        -- two ids a segment: one shared with everybody, one of this moment; none at all for the doubled partition
+        v_txns := ARRAY(SELECT CASE WHEN i > 3 OR i = cardinality(v_ids) AND v_ids[i] = v_ids[1] AND i > 1 THEN NULL
+            ELSE 'shared' || floor(random() * 500)::int || E'\n' || test.uuid7(clock_timestamp(), floor(random() * 1000000)::bigint) END
+            FROM generate_subscripts(v_ids, 1) i);
+        FOR v IN SELECT r.status FROM test.push_segments(v_ids, ARRAY(SELECT E'1\n2' FROM unnest(v_ids)), v_txns,
+                                                         p_wait => random() < 0.2) r LOOP
+            v_queued := v_queued + (v.status = 'queued')::int;
+            v_busy := v_busy + (v.status = 'busy')::int;
+            v_duplicates := v_duplicates + (v.status = 'duplicate')::int;
+        END LOOP;
+        IF random() < 0.1 THEN ROLLBACK; ELSE COMMIT; END IF;
+    END LOOP;
+    INSERT INTO test.counts VALUES ('producer', 'queued', v_queued), ('producer', 'busy', v_busy), ('producer', 'duplicate', v_duplicates);
+END $$;
+
+-- Leases a few partitions in one call, holds each under a session lock of its own while it believes to
+-- hold the lease (two holders cannot both get that lock), then gives random verdicts, or none ("crash").
+CREATE PROCEDURE test.consumer(p_seed float8, p_seconds float8, p_partitions int, p_group int) LANGUAGE plpgsql AS $$
+DECLARE
+    v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second';
+    v_ids int[]; v_lease uuid; v record; v_seq bigint; v_seqs bigint[]; v_done bigint[]; v_items bigint[]; v_kinds text[];
+    v_leased bigint := 0; v_again bigint := 0; v_settled bigint := 0; v_refused bigint := 0; v_crash boolean; v_ack record;
+    v_rows record; v_new bigint[]; v_state text;
+BEGIN
+    PERFORM setseed(p_seed);
+    WHILE clock_timestamp() < v_end LOOP
+        -- often one, sometimes all: a pop of all that waits at the first has a stale view of the last
+        v_ids := ARRAY(SELECT i FROM generate_series(1, p_partitions) i ORDER BY random()
+                       LIMIT CASE WHEN random() < 0.6 THEN 1 ELSE p_partitions END);
+        v_lease := gen_random_uuid();
+        v_crash := random() < 0.02;
+        -- one statement: its answer must be what was committed, so it is kept until after the commit
+        SELECT array_agg(r.partition_id) AS ids, array_agg(r.state) AS states, array_agg(r.cursor) AS cursors,
+               array_agg(r.lease_end) AS ends, array_agg(r.settled::text) AS settled
+        INTO v_rows
+        FROM (SELECT v_ids[l.ordinal] AS partition_id, l.state, l.cursor, l.lease_end, l.settled
+              FROM queen.pop_sm_lease(array_fill(1, ARRAY[cardinality(v_ids)]), v_ids, array_fill(p_group, ARRAY[cardinality(v_ids)]),
+                  array_fill(v_lease, ARRAY[cardinality(v_ids)]), array_fill(50, ARRAY[cardinality(v_ids)]),
+                  array_fill(CASE WHEN v_crash THEN 1 ELSE 300 END, ARRAY[cardinality(v_ids)]),
+                  array_fill(false, ARRAY[cardinality(v_ids)]), 1000000) l) r;
+        COMMIT;
+        FOR i IN 1..cardinality(v_ids) LOOP
+            v_again := v_again + (v_rows.states[i] = 'again')::int;
+            CONTINUE WHEN v_rows.states[i] <> 'leased';
+            v_leased := v_leased + 1;
+            v_seqs := ARRAY(SELECT s FROM generate_series(v_rows.cursors[i], v_rows.ends[i] - 1) s
+                            WHERE coalesce(substr(v_rows.settled[i], (s - v_rows.cursors[i])::int + 1, 1), '') <> '1');
+            IF EXISTS (SELECT FROM test.settled t WHERE t.partition_id = v_rows.ids[i] AND t.group_id = p_group AND t.seq = ANY (v_seqs)) THEN
+                INSERT INTO test.violations (what) VALUES (format('settled messages delivered again: partition %s group %s %s', v_rows.ids[i], p_group, v_seqs));
+            END IF;
+            COMMIT;
+            CONTINUE WHEN v_crash;
+            IF NOT pg_try_advisory_lock(77, v_rows.ids[i] * 100 + p_group) THEN
+                INSERT INTO test.violations (what) VALUES (format('two holders of partition %s group %s', v_rows.ids[i], p_group));
+                COMMIT;
+                CONTINUE;
+            END IF;
+            IF random() < 0.2 THEN PERFORM queen.renew_lease(ARRAY[v_lease], ARRAY[300]); COMMIT; END IF;
+            v_done := '{}'; v_items := '{}'; v_kinds := '{}';
+            FOREACH v_seq IN ARRAY v_seqs LOOP
+                IF random() < 0.8 THEN v_done := v_done || v_seq;
+                ELSIF random() < 0.5 THEN v_items := v_items || v_seq; v_kinds := v_kinds || 'failed'::text; END IF;
+            END LOOP;
+            PERFORM pg_advisory_unlock(77, v_rows.ids[i] * 100 + p_group);
+            LOOP  -- the last verdict ends the lease, so that every partition moves on
+                SELECT * INTO v_ack FROM test.ack(v_rows.ids[i], p_group, v_lease, v_done, v_items, v_kinds, p_ends => true);
+                EXIT WHEN v_ack.state <> 'again';
+                COMMIT;
+            END LOOP;
+            IF v_ack.state = 'applied' THEN
+                INSERT INTO test.settled
+                SELECT v_rows.ids[i], p_group, s, CASE WHEN s = ANY (v_ack.dead_seqs) THEN 'dead' ELSE 'completed' END
+                FROM unnest(v_done || v_ack.dead_seqs) s;
+                v_settled := v_settled + cardinality(v_done);
+            ELSE
+                v_refused := v_refused + 1;
+                INSERT INTO test.violations (what) VALUES (format('a lease of 300 s was refused: %s', v_ack));
+            END IF;
+            COMMIT;
+        END LOOP;
+    END LOOP;
+    INSERT INTO test.counts VALUES ('consumer', 'leased', v_leased), ('consumer', 'again', v_again), ('consumer', 'settled', v_settled);
+END $$;
+
+-- Leases the first partition, thinks, and gives up: who waits for it has an ever older view of the others.
+CREATE PROCEDURE test.ditherer(p_seconds float8, p_group int) LANGUAGE plpgsql AS $$
+DECLARE v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second';
+BEGIN
+    WHILE clock_timestamp() < v_end LOOP
+        PERFORM pg_sleep(CASE WHEN (test.pop(1, p_group)).state = 'leased' THEN 0.2 ELSE 0.001 END);
+        ROLLBACK;
+    END LOOP;
+END $$;
+
+-- Cleans up old epochs as fast as it can.
+CREATE PROCEDURE test.sweeper(p_seconds float8) LANGUAGE plpgsql AS $$
+DECLARE
+    v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second'; v record; v_removed bigint := 0;
+BEGIN
+    SELECT 0 AS next_partition_id, 0 AS next_group_id, 0 AS removed INTO v;
+    WHILE clock_timestamp() < v_end LOOP
+        SELECT * INTO v FROM queen.sweep_progress(coalesce(v.next_partition_id, 0), coalesce(v.next_group_id, 0), 200);
+        v_removed := v_removed + v.removed;
+        COMMIT;
+    END LOOP;
+    INSERT INTO test.counts VALUES ('sweeper', 'removed', v_removed);
+END $$;
+
+-- Takes what is left, then compares. One row per violation.
+CREATE FUNCTION test.verify(p_partitions int, p_groups int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE d test.delivery; v_lease uuid;
+BEGIN
+    UPDATE queen.progress SET lease_until = now() - interval '1 second' WHERE lease_id IS NOT NULL;
+    FOR p IN 1..p_partitions LOOP FOR g IN 1..p_groups LOOP LOOP
+        v_lease := gen_random_uuid();
+        d := test.pop(p, g, v_lease, 10000);
+        EXIT WHEN d.state = 'empty';
+        IF d.state <> 'leased' THEN RETURN NEXT format('partition %s group %s cannot be drained: %s', p, g, d.state); EXIT; END IF;
+        IF EXISTS (SELECT FROM test.settled t WHERE t.partition_id = p AND t.group_id = g AND t.seq = ANY (d.seqs)) THEN
+            RETURN NEXT format('settled messages delivered again: partition %s group %s', p, g);
+        END IF;
+        PERFORM test.ack(p, g, v_lease, d.seqs);
+        INSERT INTO test.settled SELECT p, g, s, 'drained' FROM unnest(d.seqs) s ON CONFLICT DO NOTHING;
+    END LOOP; END LOOP; END LOOP;
+
+    RETURN QUERY SELECT x.what FROM test.violations x;
+    RETURN QUERY
+    SELECT format('partition %s: gap or step back at offset %s', s.partition_id, s.base_seq)
+    FROM (SELECT partition_id, base_seq, base_seq - coalesce(lag(base_seq + count) OVER w, 0) AS gap,
+                 created_at - lag(created_at + (count - 1) * interval '1 us') OVER w AS rise
+          FROM queen.segments WINDOW w AS (PARTITION BY partition_id ORDER BY base_seq)) s
+    WHERE s.gap <> 0 OR s.rise <= interval '0';
+    RETURN QUERY
+    SELECT format('partition %s: id %s stored %s times', s.partition_id, t.txn, count(*))
+    FROM queen.segments s, string_to_table(s.txns, E'\n') AS t(txn) GROUP BY s.partition_id, t.txn HAVING count(*) > 1;
+    RETURN QUERY
+    SELECT format('partition %s group %s: %s of %s messages settled', e.partition_id, g, count(t.seq), e.seq_end)
+    FROM (SELECT partition_id, max(base_seq + count) AS seq_end FROM queen.segments GROUP BY 1) e
+    CROSS JOIN generate_series(1, p_groups) g
+    LEFT JOIN test.settled t ON t.partition_id = e.partition_id AND t.group_id = g
+    GROUP BY e.partition_id, g, e.seq_end HAVING count(t.seq) <> e.seq_end;
+    RETURN QUERY
+    SELECT format('dead letters: %s, told: %s', x.letters, x.told)
+    FROM (SELECT (SELECT count(*) FROM queen.dead_letters) AS letters, (SELECT count(*) FROM test.settled WHERE verdict = 'dead') AS told) x
+    WHERE x.letters <> x.told;
+    RETURN QUERY SELECT format('only %s leases were taken', n) FROM test.counts WHERE what = 'leased' AND n < 10;
+END $$;

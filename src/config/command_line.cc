@@ -1,0 +1,286 @@
+#include "config/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "config/load.h"
+#include "config/names.h"
+#include "config/report.h"
+#include "config/settings.h"
+#include "config/version.h"
+
+namespace queen::config {
+namespace {
+
+constexpr int kUsageError = 2;
+
+struct CommandInfo {
+  std::string_view name;
+  std::string_view arguments;
+  std::string_view summary;
+  std::string_view details;
+  bool takes_settings;
+};
+
+constexpr std::array<CommandInfo, 5> kCommands = {{
+    {"serve", "", "run the broker",
+     "Runs the broker until it is told to stop (SIGTERM, SIGINT). Without DATABASE_URL or PG_HOST\n"
+     "it starts and supervises a PostgreSQL server of its own.\n",
+     true},
+    {"config", "[--json | --markdown]", "print the settings in force and where they came from",
+     "  --json      print them for programs\n"
+     "  --markdown  print the reference page of all settings instead\n",
+     true},
+    {"migrate", "[--print [--all]]", "bring the schema of the database up to date",
+     "Applies the migrations and procedures that the database lacks, as `queen serve` does when "
+     "it\n"
+     "starts, and says what it did.\n\n"
+     "  --print     print the SQL that is missing in the database, and change nothing\n"
+     "  --all       with --print: all of it, as for an empty database, without connecting to one\n",
+     true},
+    {"version", "", "print the version", "", false},
+    {"help", "[COMMAND]", "print this text, or that of a command", "", false},
+}};
+
+const CommandInfo* FindCommand(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &CommandInfo::name);
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+std::string GeneralHelp() {
+  std::string out =
+      "Queen, a partitioned message broker on PostgreSQL.\n\nUsage: queen COMMAND\n\n";
+  for (const CommandInfo& command : kCommands) {
+    out += fmt::format("  {:<8} {}\n", command.name, command.summary);
+  }
+  out += "\n`queen COMMAND --help` lists the flags and settings of a command.\n";
+  return out;
+}
+
+std::string HelpOf(const CommandInfo& command) {
+  std::string out = fmt::format("Usage: queen {}{}{}{}\n\n{}{}", command.name,
+                                command.arguments.empty() ? "" : " ", command.arguments,
+                                command.takes_settings ? " [flags]" : "", command.details,
+                                command.details.empty() ? "" : "\n");
+  if (!command.takes_settings) return out;
+  out +=
+      "A setting is a flag, an environment variable, or a line NAME = value in a file; flags win\n"
+      "over the environment, and the environment over the file.\n\n"
+      "  --config FILE  QUEEN_CONFIG\n      the file\n";
+  return out + SettingsHelp();
+}
+
+ParseResult Finish(int exit_code, std::string out, std::string err = "") {
+  ParseResult result;
+  result.finished = Finished{exit_code, std::move(out), std::move(err)};
+  return result;
+}
+
+ParseResult FinishWithProblems(const std::vector<std::string>& problems, std::string_view hint) {
+  std::string err;
+  for (const std::string& problem : problems) err += fmt::format("queen: {}\n", problem);
+  err += fmt::format("Try `queen {}`.\n", hint);
+  return Finish(kUsageError, "", std::move(err));
+}
+
+// One command as CLI11 knows it. CLI11 only splits the words; texts are judged by Load.
+class CommandParser {
+ public:
+  CommandParser(CLI::App& app, const CommandInfo& info)
+      : info_(info), app_(*app.add_subcommand(std::string(info.name))) {
+    app_.set_help_flag();
+    app_.add_flag("-h,--help");
+    if (!info.takes_settings) return;
+    AddOption(std::string(kFileFlag));
+    for (const Setting& setting : Settings()) {
+      const std::string flag = FlagOf(setting);
+      if (flag.empty()) continue;
+      if (std::holds_alternative<BoolKind>(setting.kind)) {
+        app_.add_flag(flag)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      } else {
+        AddOption(flag);
+      }
+    }
+  }
+
+  const CommandInfo& info() const { return info_; }
+  CLI::App& app() { return app_; }
+  bool parsed() const { return app_.parsed(); }
+  bool Has(const std::string& flag) const { return app_.count(flag) > 0; }
+
+  std::string HelpCommand() const { return fmt::format("{} --help", info_.name); }
+
+  // What is on the command line and does not belong there.
+  std::vector<std::string> Problems() const {
+    std::vector<std::string> problems;
+    bool after_unknown_flag = false;
+    for (const std::string& word : app_.remaining()) {
+      if (word.starts_with('-')) {
+        problems.push_back(UnknownFlag(word.substr(0, word.find('='))));
+        after_unknown_flag = true;
+      } else if (!std::exchange(after_unknown_flag, false)) {
+        problems.push_back(fmt::format("unexpected argument \"{}\"", word));
+      }
+    }
+    if (info_.takes_settings && app_.count(std::string(kFileFlag)) > 1) {
+      problems.push_back(fmt::format("the flag {} is given twice", kFileFlag));
+    }
+    return problems;
+  }
+
+  Sources MakeSources(const Environment& environment) const {
+    Sources sources;
+    sources.environment = environment;
+    if (Has(std::string(kFileFlag))) sources.file = Texts(std::string(kFileFlag)).back();
+    for (const Setting& setting : Settings()) {
+      const std::string flag = FlagOf(setting);
+      if (flag.empty()) continue;
+      for (const std::string& text : Texts(flag)) sources.flags.emplace_back(setting.name, text);
+    }
+    return sources;
+  }
+
+ private:
+  void AddOption(const std::string& flag) {
+    app_.add_option(flag)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  const std::vector<std::string>& Texts(const std::string& flag) const {
+    return app_.get_option(flag)->results();
+  }
+
+  std::string UnknownFlag(const std::string& flag) const {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app_.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const Setting& setting : Settings()) {
+      std::string as_flag = "--";
+      for (const char c : setting.name) as_flag += c == '_' ? '-' : static_cast<char>(tolower(c));
+      if (flag != as_flag) continue;
+      if (!setting.secret())
+        return fmt::format("unknown flag {}; did you mean {}?", flag, FlagOf(setting));
+      return fmt::format(
+          "unknown flag {}: a secret is read from the environment ({}) or the file, since every "
+          "user of a machine can read its command lines",
+          flag, setting.name);
+    }
+    return fmt::format("unknown flag {}{}", flag, Suggestion(flag, known));
+  }
+
+  const CommandInfo& info_;
+  CLI::App& app_;
+};
+
+// Problems of the command line and of every source together, so that one run shows them all.
+Loaded LoadAll(const CommandParser& parser, const Environment& environment) {
+  Loaded loaded = Load(parser.MakeSources(environment));
+  const std::vector<std::string> problems = parser.Problems();
+  loaded.problems.insert(loaded.problems.begin(), problems.begin(), problems.end());
+  return loaded;
+}
+
+ParseResult ShowConfig(const CommandParser& parser, const Environment& environment) {
+  if (parser.Has("--json") && parser.Has("--markdown")) {
+    return FinishWithProblems({"--json and --markdown exclude each other"}, "config --help");
+  }
+  if (parser.Has("--markdown")) return Finish(0, ReportMarkdown());
+  const Loaded loaded = LoadAll(parser, environment);
+  if (!loaded.problems.empty()) return FinishWithProblems(loaded.problems, parser.HelpCommand());
+  std::string warnings;
+  for (const std::string& warning : loaded.warnings) {
+    warnings += fmt::format("queen: warning: {}\n", warning);
+  }
+  return Finish(0, parser.Has("--json") ? ReportJson(loaded) : ReportText(loaded),
+                std::move(warnings));
+}
+
+ParseResult LoadFor(Command command, const CommandParser& parser, const Environment& environment) {
+  ParseResult result;
+  result.command = command;
+  if (command == Command::kMigrate) {
+    result.migrate = {parser.Has("--print"), parser.Has("--all")};
+    if (result.migrate.all && !result.migrate.print) {
+      return FinishWithProblems({"--all goes with --print"}, "migrate --help");
+    }
+  }
+  Loaded loaded = LoadAll(parser, environment);
+  if (!loaded.problems.empty()) return FinishWithProblems(loaded.problems, parser.HelpCommand());
+  result.config = std::move(loaded.config);
+  result.warnings = std::move(loaded.warnings);
+  return result;
+}
+
+ParseResult ParseTopLevel(const CLI::App& app) {
+  if (app.count("--version") > 0) return Finish(0, fmt::format("queen {}\n", Version()));
+  if (app.count("--help") > 0) return Finish(0, GeneralHelp());
+  const std::vector<std::string> words = app.remaining();
+  if (words.empty()) return Finish(kUsageError, "", GeneralHelp());
+  std::vector<std::string> names;
+  names.reserve(kCommands.size());
+  for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
+  const std::string what =
+      words.front().starts_with('-')
+          ? fmt::format("unknown flag {}", words.front())
+          : fmt::format("unknown command {}{}", words.front(), Suggestion(words.front(), names));
+  return FinishWithProblems({what}, "help");
+}
+
+ParseResult ShowHelp(const std::string& name) {
+  if (name.empty()) return Finish(0, GeneralHelp());
+  const CommandInfo* command = FindCommand(name);
+  if (command == nullptr) return FinishWithProblems({"unknown command " + name}, "help");
+  return Finish(0, HelpOf(*command));
+}
+
+}  // namespace
+
+ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+  app.add_flag("-h,--help");
+  app.add_flag("--version");
+  std::vector<CommandParser> parsers;
+  parsers.reserve(kCommands.size());
+  for (const CommandInfo& info : kCommands) parsers.emplace_back(app, info);
+  std::string topic;
+  for (CommandParser& parser : parsers) {
+    if (parser.info().name == "config") parser.app().add_flag("--json");
+    if (parser.info().name == "config") parser.app().add_flag("--markdown");
+    if (parser.info().name == "migrate") parser.app().add_flag("--print");
+    if (parser.info().name == "migrate") parser.app().add_flag("--all");
+    if (parser.info().name == "help") parser.app().add_option("command", topic);
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return FinishWithProblems({error.what()}, "help");
+  }
+
+  for (const CommandParser& parser : parsers) {
+    if (!parser.parsed()) continue;
+    const std::string name(parser.info().name);
+    if (parser.Has("--help")) return Finish(0, HelpOf(parser.info()));
+    if (const auto words = app.remaining(); !words.empty()) {
+      return FinishWithProblems({fmt::format("{} belongs after the command: queen {} {}",
+                                             words.front(), name, words.front())},
+                                parser.HelpCommand());
+    }
+    if (name == "serve") return LoadFor(Command::kServe, parser, environment);
+    if (name == "migrate") return LoadFor(Command::kMigrate, parser, environment);
+    if (name == "config") return ShowConfig(parser, environment);
+    if (const auto problems = parser.Problems(); !problems.empty()) {
+      return FinishWithProblems(problems, parser.HelpCommand());
+    }
+    if (name == "help") return ShowHelp(topic);
+    return Finish(0, fmt::format("queen {}\n", Version()));
+  }
+  return ParseTopLevel(app);
+}
+
+}  // namespace queen::config

@@ -1,0 +1,46 @@
+// The command line of the binary: commands, flags and --help, on top of load.h.
+//
+//   queen serve | config | migrate | version | help
+//
+// Everything that needs neither a network nor a database is answered here, so that main only has
+// `serve` and `migrate` left to do. CLI11 is included by command_line.cc alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "config/setting.h"
+
+namespace queen::config {
+
+enum class Command { kServe, kMigrate };
+
+// queen migrate: apply what is missing, or print the SQL that would.
+struct MigrateArguments {
+  bool print = false;
+  bool all = false;  // with print: everything, as for an empty database, without connecting to one
+};
+
+// A command that is over: what main prints before it exits.
+struct Finished {
+  int exit_code = 0;
+  std::string out;  // for standard output
+  std::string err;  // for standard error
+};
+
+struct ParseResult {
+  // When set, nothing else counts.
+  std::optional<Finished> finished;
+
+  Command command = Command::kServe;
+  MigrateArguments migrate;
+  Config config;
+  std::vector<std::string> warnings;  // to be logged once logs are configured
+};
+
+// Exit codes: 0, or 2 when the command line or the configuration is wrong.
+ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment);
+
+}  // namespace queen::config

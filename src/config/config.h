@@ -1,0 +1,93 @@
+// Config: everything that can be set, typed and grouped by the part of the broker that reads it.
+// It is built once at start (load.h) and only read from then on; nobody looks a setting up by name.
+//
+// A member's initialiser is its default; the row in settings.cc gives it a name, a range and a
+// description. Where it says "computed", the start replaces the initialiser by a default that
+// depends on the machine or on other settings.
+// Durations are milliseconds and sizes are bytes unless the name says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/log.h"
+
+namespace queen::config {
+
+struct Server {
+  int workers = 2;  // computed
+  int shutdown_timeout_ms = 30'000;
+};
+
+struct Http {
+  std::string host = "0.0.0.0";
+  int port = 6632;
+  int64_t header_bytes_max = int64_t{16} << 10;
+  int64_t body_bytes_max = int64_t{64} << 20;
+  int connections_max = 20'000;
+  int idle_timeout_ms = 120'000;
+  int request_timeout_ms = 60'000;
+  int write_timeout_ms = 30'000;
+  int pipeline_depth_max = 64;
+  int64_t write_buffer_bytes_max = int64_t{1} << 20;
+  std::string cors_origin = "*";
+};
+
+struct Database {
+  std::string url;
+  std::string host;
+  int port = 5432;
+  std::string user = "postgres";
+  std::string password;
+  std::string name = "postgres";
+  std::string ssl_mode = "prefer";  // computed
+  bool use_ssl = false;
+  std::string ssl_root_cert;
+  std::string target_session_attrs = "read-write";
+
+  int pool_size = 4;
+  int connection_timeout_ms = 5'000;
+  int statement_timeout_ms = 30'000;
+  int lock_timeout_ms = 5'000;
+  int in_flight_deadline_ms = 35'000;  // computed
+};
+
+struct Embedded {
+  std::string data_dir;  // computed
+  std::string bin_dir;
+  std::string os_user = "postgres";
+};
+
+struct Sidecar {
+  int pool_size = 8;  // computed
+  int micro_batch_wait_ms = 0;
+  int items_per_tx_max = 1'000;
+};
+
+struct Pop {
+  int wait_base_interval_ms = 100;
+  int wait_max_interval_ms = 1'000;
+  int wait_backoff_threshold = 3;
+  double wait_backoff_multiplier = 2.0;
+  int64_t bytes_max = int64_t{32} << 20;
+};
+
+struct Log {
+  log::Level level = log::Level::kInfo;
+  log::Format format = log::Format::kText;
+};
+
+struct Config {
+  Server server;
+  Http http;
+  Database database;
+  Embedded embedded;
+  Sidecar sidecar;
+  Pop pop;
+  Log log;
+
+  // Whether the broker starts and supervises a PostgreSQL of its own: no other one is named.
+  bool uses_embedded() const { return database.url.empty() && database.host.empty(); }
+};
+
+}  // namespace queen::config

@@ -1,0 +1,204 @@
+#include "config/load.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "config/conninfo.h"
+#include "config/settings.h"
+
+namespace queen::config {
+namespace {
+
+// A file that lives as long as the test.
+class ConfigFile {
+ public:
+  explicit ConfigFile(std::string_view text)
+      : path_(testing::TempDir() + "queen_load_test_" + std::to_string(getpid()) + ".conf") {
+    std::ofstream(path_) << text;
+  }
+  ~ConfigFile() { std::filesystem::remove(path_); }
+  ConfigFile(const ConfigFile&) = delete;
+  ConfigFile& operator=(const ConfigFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+using Lines = std::vector<std::string>;
+
+Loaded LoadEnvironment(Environment environment) {
+  environment.emplace("HOME", "/home/someone");
+  return Load({{}, std::move(environment), {}});
+}
+
+std::string OriginOf(const Loaded& loaded, std::string_view name) {
+  return loaded.origins[static_cast<size_t>(FindSetting(name) - Settings().data())];
+}
+
+TEST(Load, FlagsOverEnvironmentOverFileOverDefault) {
+  const ConfigFile file("PORT = 1\nHOST = file\nPG_USER = file\nPG_HOST = h\n");
+  const Loaded loaded = Load(
+      {{{"PORT", "3"}}, {{"PORT", "2"}, {"HOST", "environment"}, {"HOME", "/h"}}, file.path()});
+  EXPECT_EQ(loaded.problems, Lines{});
+  EXPECT_EQ(loaded.config.http.port, 3);
+  EXPECT_EQ(loaded.config.http.host, "environment");
+  EXPECT_EQ(loaded.config.database.user, "file");
+  EXPECT_EQ(loaded.config.database.name, "postgres");
+  EXPECT_EQ(OriginOf(loaded, "PORT"), "flag --port");
+  EXPECT_EQ(OriginOf(loaded, "HOST"), "environment");
+  EXPECT_EQ(OriginOf(loaded, "PG_USER"), file.path() + ":3");
+  EXPECT_EQ(OriginOf(loaded, "PG_DB"), "default");
+}
+
+TEST(Load, TheVariableNamesTheFileUnlessTheFlagDoes) {
+  const ConfigFile file("PORT = 7\n");
+  EXPECT_EQ(LoadEnvironment({{"QUEEN_CONFIG", file.path()}}).config.http.port, 7);
+  const Loaded loaded =
+      Load({{}, {{"QUEEN_CONFIG", "/nowhere"}, {"HOME", "/home/someone"}}, file.path()});
+  EXPECT_EQ(loaded.problems, Lines{});
+  EXPECT_EQ(loaded.config.http.port, 7);
+}
+
+TEST(Load, EachBadValueIsOneMessage) {
+  const ConfigFile file("# a file\nNUM_WORKERS = many\n");
+  const Loaded loaded =
+      Load({{{"PORT", "70000"}}, {{"LOG_LEVEL", "loud"}, {"POP_MAX_BYTES", "5MB"}}, file.path()});
+  EXPECT_EQ(
+      loaded.problems,
+      (Lines{"PORT (flag --port): \"70000\" is out of range; allowed: 0..65535",
+             "NUM_WORKERS (" + file.path() + ":2): \"many\" is not a whole number; allowed: 1..256",
+             "POP_MAX_BYTES (environment): \"5MB\" is not a size in bytes; allowed: 1KiB..1GiB",
+             "LOG_LEVEL (environment): \"loud\" is not known; allowed: one of trace, debug, info, "
+             "warn, error, off"}));
+}
+
+TEST(Load, MessagesNeverHoldASecret) {
+  const Loaded loaded = LoadEnvironment({{"PG_PASSWORD", "s3\ncret"}, {"DATABASE_URL", "s3cret"}});
+  EXPECT_EQ(loaded.problems,
+            (Lines{"DATABASE_URL (environment): the value is not a connection string; allowed: "
+                   "postgresql://user@host:port/database or key=value pairs",
+                   "PG_PASSWORD (environment): the value holds a control character; allowed: a "
+                   "text (secret)"}));
+}
+
+TEST(Load, UnknownAndDuplicateKeysOfTheFileStopTheStart) {
+  const ConfigFile file("PORT = 1\nPORTS = 2\nNONSENSE = s3cret\nPORT = 3\n");
+  const Loaded loaded = Load({{}, {{"HOME", "/h"}}, file.path()});
+  const std::string& path = file.path();
+  EXPECT_EQ(loaded.problems, (Lines{path + ":2: unknown key PORTS; did you mean PORT?",
+                                    path + ":3: unknown key NONSENSE",
+                                    path + ":4: PORT was already set on line 1"}));
+}
+
+TEST(Load, AFileThatCannotBeReadStopsTheStart) {
+  EXPECT_EQ(LoadEnvironment({{"QUEEN_CONFIG", "/nowhere/queen.conf"}}).problems,
+            Lines{"cannot read the configuration file /nowhere/queen.conf: No such file or "
+                  "directory"});
+}
+
+TEST(Load, AFlagGivenTwiceStopsTheStart) {
+  const Loaded loaded = Load({{{"PORT", "1"}, {"PORT", "2"}}, {{"HOME", "/h"}}, {}});
+  EXPECT_EQ(loaded.problems, Lines{"the flag --port is given twice"});
+}
+
+TEST(Load, AnEmptyVariableIsNotSet) {
+  const Loaded loaded = LoadEnvironment({{"PORT", ""}, {"DATABASE_URL", ""}, {"QUEEN_CONFIG", ""}});
+  EXPECT_EQ(loaded.problems, Lines{});
+  EXPECT_EQ(loaded.config.http.port, 6632);
+  EXPECT_TRUE(loaded.config.uses_embedded());
+}
+
+TEST(Load, ComputedDefaultsFollowWhatIsGiven) {
+  const Loaded loaded = LoadEnvironment(
+      {{"NUM_WORKERS", "3"}, {"DB_STATEMENT_TIMEOUT", "60000"}, {"PG_USE_SSL", "true"}});
+  EXPECT_EQ(loaded.problems, Lines{});
+  EXPECT_EQ(loaded.config.sidecar.pool_size, 12);
+  EXPECT_EQ(loaded.config.database.in_flight_deadline_ms, 65'000);
+  EXPECT_EQ(loaded.config.database.ssl_mode, "require");
+  EXPECT_GE(LoadEnvironment({}).config.server.workers, 2);
+  EXPECT_LE(LoadEnvironment({}).config.server.workers, 8);
+}
+
+TEST(Load, TheDataDirectoryFollowsTheUser) {
+  const Loaded loaded = LoadEnvironment({{"XDG_DATA_HOME", "/data"}});
+  EXPECT_EQ(loaded.config.embedded.data_dir, geteuid() == 0 ? "/var/lib/queen" : "/data/queen");
+  const Loaded relative = LoadEnvironment({{"XDG_DATA_HOME", "data"}});
+  EXPECT_EQ(relative.config.embedded.data_dir,
+            geteuid() == 0 ? "/var/lib/queen" : "/home/someone/.local/share/queen");
+}
+
+TEST(Load, ContradictionsNameBothSettings) {
+  EXPECT_EQ(
+      LoadEnvironment({{"DB_STATEMENT_TIMEOUT", "30000"}, {"DB_IN_FLIGHT_DEADLINE_MS", "30000"}})
+          .problems,
+      Lines{"DB_IN_FLIGHT_DEADLINE_MS (30000) must be above DB_STATEMENT_TIMEOUT (30000): "
+            "the server has to have the chance to cancel first"});
+  EXPECT_EQ(LoadEnvironment({{"POP_WAIT_BASE_INTERVAL_MS", "2000"}}).problems,
+            Lines{"POP_WAIT_BASE_INTERVAL_MS (2000) must not be above POP_WAIT_MAX_INTERVAL_MS "
+                  "(1000)"});
+  EXPECT_EQ(LoadEnvironment({{"NUM_WORKERS", "4"}, {"SIDECAR_POOL_SIZE", "3"}}).problems,
+            Lines{"SIDECAR_POOL_SIZE (3) must be at least NUM_WORKERS (4): every worker needs a "
+                  "connection"});
+  EXPECT_EQ(LoadEnvironment({{"PG_USE_SSL", "1"}, {"PG_SSLMODE", "disable"}}).problems,
+            Lines{"PG_USE_SSL (true) contradicts PG_SSLMODE (disable)"});
+}
+
+TEST(Load, WhichServerIsUsed) {
+  const Loaded neither = LoadEnvironment({});
+  EXPECT_TRUE(neither.config.uses_embedded());
+  EXPECT_EQ(neither.warnings, Lines{});
+
+  const Loaded host = LoadEnvironment({{"PG_HOST", "a,b"}, {"PG_PASSWORD", "it's"}});
+  EXPECT_FALSE(host.config.uses_embedded());
+  EXPECT_EQ(host.warnings, Lines{});
+  EXPECT_EQ(Conninfo(host.config),
+            "host='a,b' port='5432' user='postgres' password='it\\'s' dbname='postgres' "
+            "sslmode='prefer' target_session_attrs='read-write'");
+
+  const Loaded both = LoadEnvironment(
+      {{"DATABASE_URL", "postgresql://db/app"}, {"PG_HOST", "a"}, {"PG_PORT", "1"}});
+  EXPECT_EQ(Conninfo(both.config), "postgresql://db/app");
+  EXPECT_EQ(both.warnings, Lines{"both DATABASE_URL and PG_HOST, PG_PORT are set; DATABASE_URL "
+                                 "wins"});
+
+  const Loaded half = LoadEnvironment({{"PG_USER", "me"}});
+  EXPECT_TRUE(half.config.uses_embedded());
+  EXPECT_EQ(half.warnings, Lines{"PG_USER is set, but neither PG_HOST nor DATABASE_URL: the broker "
+                                 "runs its own PostgreSQL"});
+}
+
+TEST(Load, NearMissesInTheEnvironmentAreWarnings) {
+  const Loaded loaded = LoadEnvironment({{"NUM_WORKER", "2"},
+                                         {"QUEEN_DATADIR", "/x"},
+                                         {"QUEEN_NONSENSE", "1"},
+                                         {"POST", "1"},
+                                         {"PATH", "/bin"},
+                                         {"PGPASSWORD", "x"},
+                                         {"PGHOST", "db"},
+                                         {"QUEEN_SERVICE_HOST", "10.0.0.1"},
+                                         {"QUEEN_PORT", "tcp://10.0.0.1:6632"},
+                                         {"QUEEN_PORT_6632_TCP_ADDR", "10.0.0.1"}});
+  EXPECT_EQ(loaded.problems, Lines{});
+  EXPECT_EQ(
+      loaded.warnings,
+      (Lines{"the environment variable NUM_WORKER is not a setting; did you mean NUM_WORKERS?",
+             "the environment variable PGHOST does not name a server for the broker; did you mean "
+             "PG_HOST?",
+             "the environment variable QUEEN_DATADIR is not a setting; did you mean "
+             "QUEEN_DATA_DIR?",
+             "the environment variable QUEEN_NONSENSE is not a setting"}));
+}
+
+TEST(Load, TheEnvironmentOfAProcess) {
+  const char* const variables[] = {"A=1", "B=", "C", "A=2", "D=x=y", nullptr};
+  const Environment environment = EnvironmentOf(variables);
+  EXPECT_EQ(environment, (Environment{{"A", "1"}, {"B", ""}, {"D", "x=y"}}));
+}
+
+}  // namespace
+}  // namespace queen::config

@@ -1,0 +1,262 @@
+#include "config/settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace queen::config {
+namespace {
+
+template <auto Group, auto Member>
+auto& At(Config& config) {
+  return config.*Group.*Member;
+}
+
+template <auto Group, auto Member>
+constexpr EnumKind EnumAt(std::span<const std::string_view> words) {
+  using Enum = std::remove_reference_t<decltype(At<Group, Member>(std::declval<Config&>()))>;
+  return {[](const Config& config) { return static_cast<size_t>(config.*Group.*Member); },
+          [](Config& config, size_t value) { config.*Group.*Member = static_cast<Enum>(value); },
+          words};
+}
+
+constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info",
+                                                        "warn",  "error", "off"};
+constexpr std::array<std::string_view, 2> kLogFormats = {"text", "json"};
+constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "prefer",
+                                                       "require", "verify-ca", "verify-full"};
+// A broker writes, so a standby is of no use to it.
+constexpr std::array<std::string_view, 3> kSessionAttrs = {"read-write", "primary", "any"};
+
+constexpr int kHourMs = 3'600'000;
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+constexpr int64_t kGiB = 1024 * kMiB;
+constexpr int kSlotsPerWorker = 4;
+constexpr int kInFlightGraceMs = 5'000;
+
+bool NotEmpty(std::string_view text) { return !text.empty(); }
+
+void ComputeWorkers(Config& config, const Environment&) {
+  config.server.workers = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
+}
+
+void ComputeSidecarPool(Config& config, const Environment&) {
+  config.sidecar.pool_size = kSlotsPerWorker * config.server.workers;
+}
+
+void ComputeInFlightDeadline(Config& config, const Environment&) {
+  config.database.in_flight_deadline_ms = config.database.statement_timeout_ms + kInFlightGraceMs;
+}
+
+void ComputeSslMode(Config& config, const Environment&) {
+  config.database.ssl_mode = config.database.use_ssl ? "require" : "prefer";
+}
+
+void ComputeDataDir(Config& config, const Environment& environment) {
+  // Relative values of XDG_DATA_HOME are to be ignored, says its specification.
+  const auto absolute = [&](std::string_view name) -> std::string {
+    const auto found = environment.find(name);
+    return found != environment.end() && found->second.starts_with('/') ? found->second : "";
+  };
+  const std::string data_home = absolute("XDG_DATA_HOME");
+  const std::string home = absolute("HOME");
+  if (geteuid() == 0) {
+    config.embedded.data_dir = "/var/lib/queen";
+  } else if (!data_home.empty()) {
+    config.embedded.data_dir = data_home + "/queen";
+  } else if (!home.empty()) {
+    config.embedded.data_dir = home + "/.local/share/queen";
+  }
+}
+
+constexpr std::string_view kServer = "Server";
+constexpr std::string_view kHttp = "HTTP";
+constexpr std::string_view kDatabase = "PostgreSQL";
+constexpr std::string_view kPools = "Connections to PostgreSQL";
+constexpr std::string_view kEmbedded = "Embedded PostgreSQL";
+constexpr std::string_view kSidecar = "Sidecar";
+constexpr std::string_view kPop = "Pop";
+constexpr std::string_view kLogs = "Logs";
+
+constexpr std::array kSettings = {
+    Setting{"PORT", kServer, IntKind{At<&Config::http, &Http::port>, 0, 65535},
+            "port the broker listens on; 0 takes any free one"},
+    Setting{"HOST", kServer, TextKind{At<&Config::http, &Http::host>, "an address", NotEmpty},
+            "address the broker listens on"},
+    Setting{"NUM_WORKERS",
+            kServer,
+            IntKind{At<&Config::server, &Server::workers>, 1, 256},
+            "worker threads, each with an event loop of its own",
+            {"one per core, 2..8", ComputeWorkers}},
+    Setting{"QUEEN_SHUTDOWN_TIMEOUT_MS", kServer,
+            IntKind{At<&Config::server, &Server::shutdown_timeout_ms>, 0, kHourMs, "ms"},
+            "how long a stopping broker waits for requests in progress"},
+
+    Setting{"QUEEN_HTTP_HEADER_BYTES_MAX", kHttp,
+            SizeKind{At<&Config::http, &Http::header_bytes_max>, kKiB, kMiB},
+            "largest request line and header"},
+    Setting{"QUEEN_HTTP_BODY_BYTES_MAX", kHttp,
+            SizeKind{At<&Config::http, &Http::body_bytes_max>, kKiB, kGiB},
+            "largest request body; a larger one is answered 413"},
+    Setting{"QUEEN_HTTP_CONNECTIONS_MAX", kHttp,
+            IntKind{At<&Config::http, &Http::connections_max>, 1, 1'000'000},
+            "most open client connections of the process"},
+    Setting{"QUEEN_HTTP_IDLE_TIMEOUT_MS", kHttp,
+            IntKind{At<&Config::http, &Http::idle_timeout_ms>, 1'000, kHourMs, "ms"},
+            "a connection without a request for this long is closed"},
+    Setting{"QUEEN_HTTP_REQUEST_TIMEOUT_MS", kHttp,
+            IntKind{At<&Config::http, &Http::request_timeout_ms>, 100, kHourMs, "ms"},
+            "a request must arrive completely within this time"},
+    Setting{"QUEEN_HTTP_WRITE_TIMEOUT_MS", kHttp,
+            IntKind{At<&Config::http, &Http::write_timeout_ms>, 100, kHourMs, "ms"},
+            "a client that takes none of its reply for this long is disconnected"},
+    Setting{"QUEEN_HTTP_PIPELINE_DEPTH_MAX", kHttp,
+            IntKind{At<&Config::http, &Http::pipeline_depth_max>, 1, 10'000},
+            "most requests of one connection in progress; later ones wait in the socket"},
+    Setting{"QUEEN_HTTP_WRITE_BUFFER_BYTES_MAX", kHttp,
+            SizeKind{At<&Config::http, &Http::write_buffer_bytes_max>, 64 * kKiB, 4 * kGiB},
+            "unsent reply bytes of one connection at which no further request is read from it"},
+    Setting{"QUEEN_CORS_ORIGIN", kHttp,
+            TextKind{At<&Config::http, &Http::cors_origin>, "an origin, * or nothing"},
+            "Access-Control-Allow-Origin of every reply; empty sends none"},
+
+    Setting{"DATABASE_URL", kDatabase, ConninfoKind{At<&Config::database, &Database::url>},
+            "connection string of the server; wins over PG_*. With neither, the broker runs its "
+            "own server"},
+    Setting{
+        "PG_HOST", kDatabase,
+        TextKind{At<&Config::database, &Database::host>, "a host, or several separated by commas"},
+        "host of the server, or a comma-separated list to try in order"},
+    Setting{"PG_PORT", kDatabase, IntKind{At<&Config::database, &Database::port>, 1, 65535},
+            "port of the server"},
+    Setting{"PG_USER", kDatabase,
+            TextKind{At<&Config::database, &Database::user>, "a role", NotEmpty},
+            "role to connect as"},
+    Setting{"PG_PASSWORD", kDatabase, SecretKind{At<&Config::database, &Database::password>},
+            "password of that role"},
+    Setting{"PG_DB", kDatabase,
+            TextKind{At<&Config::database, &Database::name>, "a database", NotEmpty},
+            "database, encoded in UTF8; everything lives in its schema queen"},
+    Setting{"PG_USE_SSL", kDatabase, BoolKind{At<&Config::database, &Database::use_ssl>},
+            "require TLS; PG_SSLMODE says more exactly how"},
+    Setting{"PG_SSLMODE",
+            kDatabase,
+            WordKind{At<&Config::database, &Database::ssl_mode>, kSslModes},
+            "sslmode of libpq",
+            {"require with PG_USE_SSL, else prefer", ComputeSslMode}},
+    Setting{"PG_SSLROOTCERT", kDatabase,
+            TextKind{At<&Config::database, &Database::ssl_root_cert>, "a file"},
+            "file with the certificate authorities that verify-ca and verify-full trust"},
+    Setting{"PG_TARGET_SESSION_ATTRS", kDatabase,
+            WordKind{At<&Config::database, &Database::target_session_attrs>, kSessionAttrs},
+            "which of several hosts will do"},
+
+    Setting{"DB_POOL_SIZE", kPools, IntKind{At<&Config::database, &Database::pool_size>, 1, 1'000},
+            "connections for administration, apart from the sidecar's"},
+    Setting{"DB_CONNECTION_TIMEOUT", kPools,
+            IntKind{At<&Config::database, &Database::connection_timeout_ms>, 100, kHourMs, "ms"},
+            "longest attempt to connect to one host"},
+    Setting{"DB_STATEMENT_TIMEOUT", kPools,
+            IntKind{At<&Config::database, &Database::statement_timeout_ms>, 100, kHourMs, "ms"},
+            "longest statement; the server cancels it"},
+    Setting{"DB_LOCK_TIMEOUT", kPools,
+            IntKind{At<&Config::database, &Database::lock_timeout_ms>, 10, kHourMs, "ms"},
+            "longest wait of a statement for a lock"},
+    Setting{
+        "DB_IN_FLIGHT_DEADLINE_MS",
+        kPools,
+        IntKind{At<&Config::database, &Database::in_flight_deadline_ms>, 100, 2 * kHourMs, "ms"},
+        "a connection that has not answered for this long is given up; above DB_STATEMENT_TIMEOUT",
+        {"DB_STATEMENT_TIMEOUT + 5000", ComputeInFlightDeadline}},
+
+    Setting{"QUEEN_DATA_DIR",
+            kEmbedded,
+            PathKind{At<&Config::embedded, &Embedded::data_dir>},
+            "directory of the broker's own data, PostgreSQL cluster included",
+            {"/var/lib/queen as root, else $XDG_DATA_HOME/queen or ~/.local/share/queen",
+             ComputeDataDir}},
+    Setting{"QUEEN_PG_BIN_DIR", kEmbedded, PathKind{At<&Config::embedded, &Embedded::bin_dir>},
+            "directory of initdb and postgres; empty looks for the newest installed version"},
+    Setting{"QUEEN_PG_OS_USER", kEmbedded,
+            TextKind{At<&Config::embedded, &Embedded::os_user>, "a user of this machine", NotEmpty},
+            "user that runs the cluster when the broker runs as root"},
+
+    Setting{"SIDECAR_POOL_SIZE",
+            kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::pool_size>, 1, 10'000},
+            "connections for push, pop and ack, divided among the workers",
+            {"4 per worker", ComputeSidecarPool}},
+    Setting{"SIDECAR_MICRO_BATCH_WAIT_MS", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::micro_batch_wait_ms>, 0, 1'000, "ms"},
+            "how long a batch is held back to grow; 0 sends as soon as a connection is free"},
+    Setting{"SIDECAR_MAX_ITEMS_PER_TX", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::items_per_tx_max>, 1, 100'000},
+            "most items in one transaction"},
+
+    Setting{"POP_WAIT_BASE_INTERVAL_MS", kPop,
+            IntKind{At<&Config::pop, &Pop::wait_base_interval_ms>, 1, 60'000, "ms"},
+            "first interval at which a waiting pop is checked without having been woken"},
+    Setting{"POP_WAIT_MAX_INTERVAL_MS", kPop,
+            IntKind{At<&Config::pop, &Pop::wait_max_interval_ms>, 1, 600'000, "ms"},
+            "longest such interval"},
+    Setting{"POP_WAIT_BACKOFF_THRESHOLD", kPop,
+            IntKind{At<&Config::pop, &Pop::wait_backoff_threshold>, 1, 1'000},
+            "empty checks in a row before the interval grows"},
+    Setting{"POP_WAIT_BACKOFF_MULTIPLIER", kPop,
+            DoubleKind{At<&Config::pop, &Pop::wait_backoff_multiplier>, 1.0, 100.0},
+            "factor by which it grows"},
+    Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
+            "most payload bytes in one reply to a pop, but always one message"},
+
+    Setting{"LOG_LEVEL", kLogs, EnumAt<&Config::log, &Log::level>(kLogLevels),
+            "least level that is written"},
+    Setting{"LOG_FORMAT", kLogs, EnumAt<&Config::log, &Log::format>(kLogFormats),
+            "format of the lines on standard error"},
+};
+
+}  // namespace
+
+std::span<const Setting> Settings() { return kSettings; }
+
+const Setting* FindSetting(std::string_view name) {
+  const auto found = std::ranges::find(kSettings, name, &Setting::name);
+  return found == kSettings.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> CheckTogether(const Config& config) {
+  std::vector<std::string> problems;
+  const Database& database = config.database;
+  const Pop& pop = config.pop;
+  if (database.in_flight_deadline_ms <= database.statement_timeout_ms) {
+    problems.push_back(fmt::format(
+        "DB_IN_FLIGHT_DEADLINE_MS ({}) must be above DB_STATEMENT_TIMEOUT ({}): the server has to "
+        "have the chance to cancel first",
+        database.in_flight_deadline_ms, database.statement_timeout_ms));
+  }
+  if (pop.wait_base_interval_ms > pop.wait_max_interval_ms) {
+    problems.push_back(fmt::format(
+        "POP_WAIT_BASE_INTERVAL_MS ({}) must not be above POP_WAIT_MAX_INTERVAL_MS ({})",
+        pop.wait_base_interval_ms, pop.wait_max_interval_ms));
+  }
+  if (config.sidecar.pool_size < config.server.workers) {
+    problems.push_back(fmt::format(
+        "SIDECAR_POOL_SIZE ({}) must be at least NUM_WORKERS ({}): every worker needs a connection",
+        config.sidecar.pool_size, config.server.workers));
+  }
+  if (database.use_ssl && (database.ssl_mode == "disable" || database.ssl_mode == "allow" ||
+                           database.ssl_mode == "prefer")) {
+    problems.push_back(
+        fmt::format("PG_USE_SSL (true) contradicts PG_SSLMODE ({})", database.ssl_mode));
+  }
+  if (config.uses_embedded() && config.embedded.data_dir.empty()) {
+    problems.push_back(
+        "QUEEN_DATA_DIR must be given: neither XDG_DATA_HOME nor HOME is an absolute path");
+  }
+  return problems;
+}
+
+}  // namespace queen::config

@@ -1,0 +1,79 @@
+// Counters and gauges. Each instance has one writing thread and any number of readers: a write is
+// a relaxed load and store, no locked instruction, and each instance has a cache line of its own.
+// What several threads count is a PerWriter: an instance per thread, added up when read.
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace queen::metrics {
+
+constexpr size_t kCacheLineBytes = 64;
+
+// Only rises.
+class alignas(kCacheLineBytes) Counter {
+ public:
+  void Add(uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+class alignas(kCacheLineBytes) Gauge {
+ public:
+  void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
+  void Add(int64_t n) { Set(value() + n); }
+  int64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+// One Metric per writing thread. Thread i writes to of(i) and to no other.
+template <typename Metric>
+class PerWriter {
+ public:
+  explicit PerWriter(size_t writers)
+      : writers_(writers), metrics_(std::make_unique<Metric[]>(writers)) {}
+
+  Metric& of(size_t writer) {
+    assert(writer < writers_);
+    return metrics_[writer];
+  }
+
+  size_t writers() const { return writers_; }
+
+  // Any thread.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = 0; i < writers_; ++i) visit(static_cast<const Metric&>(metrics_[i]));
+  }
+
+ private:
+  size_t writers_;
+  std::unique_ptr<Metric[]> metrics_;
+};
+
+using Counters = PerWriter<Counter>;
+using Gauges = PerWriter<Gauge>;
+
+// The sum over the writers. Any thread.
+inline uint64_t Total(const Counters& counters) {
+  uint64_t total = 0;
+  counters.ForEach([&total](const Counter& counter) { total += counter.value(); });
+  return total;
+}
+
+inline int64_t Total(const Gauges& gauges) {
+  int64_t total = 0;
+  gauges.ForEach([&total](const Gauge& gauge) { total += gauge.value(); });
+  return total;
+}
+
+}  // namespace queen::metrics

@@ -1,0 +1,46 @@
+// queen: one binary, several commands (config/command_line.h). Exit codes: 0, 1 for a fault that is
+// not the command line's, 2 for a bad command line or configuration.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "config/command_line.h"
+#include "config/load.h"
+#include "server/migrate_command.h"
+#include "server/server.h"
+
+namespace queen {
+namespace {
+
+int Serve(const config::Config& config) {
+  server::Server server(config);
+  if (const Status opened = server.Open(); !opened.ok()) {
+    fmt::print(stderr, "queen: {}\n", opened.message());
+    return 1;
+  }
+  return server.Run();
+}
+
+int Main(int argc, char** argv) {
+  const config::ParseResult parsed =
+      config::ParseCommandLine(argc, argv, config::EnvironmentOf(environ));
+  if (parsed.finished) {
+    fmt::print("{}", parsed.finished->out);
+    fmt::print(stderr, "{}", parsed.finished->err);
+    return parsed.finished->exit_code;
+  }
+  log::Configure(parsed.config.log.level, parsed.config.log.format);
+  for (const std::string& warning : parsed.warnings) log::Warn(warning);
+  switch (parsed.command) {
+    case config::Command::kServe:
+      return Serve(parsed.config);
+    case config::Command::kMigrate:
+      return server::RunMigrate(parsed.config, parsed.migrate);
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace queen
+
+int main(int argc, char** argv) { return queen::Main(argc, argv); }

@@ -1,0 +1,154 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/log.h"
+#include "config/conninfo.h"
+#include "config/version.h"
+#include "server/embedded_options.h"
+
+namespace queen::server {
+namespace {
+
+constexpr int kExitFault = 1;
+
+}  // namespace
+
+Server::Server(const config::Config& config) : config_(config), shared_(config) {}
+
+Server::~Server() = default;
+
+Status Server::Open() {
+  if (config_.uses_embedded()) {
+    postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptionsOf(config_));
+    QUEEN_RETURN_IF_ERROR(postgres_->Open());
+    conninfo_ = postgres_->conninfo();
+  } else {
+    conninfo_ = config::Conninfo(config_);
+  }
+  QUEEN_RETURN_IF_ERROR(ConnectOptionsOf(config_, conninfo_).Validate());
+  auto acceptor =
+      http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
+  if (!acceptor.ok()) return acceptor.status();
+  acceptor_ = std::move(*acceptor);
+  return Status::Ok();
+}
+
+int Server::Run() {
+  loop_.Post([this] { Begin(); });
+  loop_.Run();
+  return exit_code_;
+}
+
+void Server::Begin() {
+  signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
+  std::vector<http::Connections*> connections;
+  for (int i = 0; i < config_.server.workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>(shared_, i));
+    workers_.back()->Start(conninfo_);
+    connections.push_back(workers_.back()->connections());
+  }
+  acceptor_->Start(std::move(connections));
+  log::Info("listening",
+            {{"url", fmt::format("http://{}:{}", config_.http.host, acceptor_->port())},
+             {"workers", config_.server.workers},
+             {"version", config::Version()}});
+  if (postgres_) {
+    postgres_->Start([this](const Status& status) { OnDatabaseStarted(status); });
+  } else {
+    OnDatabaseStarted(Status::Ok());
+  }
+}
+
+void Server::OnDatabaseStarted(const Status& status) {
+  if (shutting_down_) return;
+  if (!status.ok()) {
+    log::Error("the embedded PostgreSQL did not start", {{"error", status.message()}});
+    exit_code_ = kExitFault;
+    ShutDown();
+    return;
+  }
+  schema_ = std::make_unique<SchemaKeeper>(
+      loop_, conninfo_, config_.database.connection_timeout_ms,
+      [this](const Result<storage::MigrateReport>& result) { OnSchema(result); });
+}
+
+void Server::OnSchema(const Result<storage::MigrateReport>& result) {
+  schema_->Stop();
+  if (shutting_down_) return;
+  if (!result.ok()) {
+    log::Error("the database schema cannot be used", {{"error", result.status().message()}});
+    exit_code_ = kExitFault;
+    ShutDown();
+    return;
+  }
+  log::Info("schema ready", {{"version", result->schema_version},
+                             {"procedures", result->procedures_release},
+                             {"migrations_applied", result->migrations.size()},
+                             {"procedures_installed", result->procedures.size()}});
+  shared_.schema_ready = true;
+  for (const auto& worker : workers_) worker->DatabaseReady();
+  PrintBanner();
+}
+
+// For the person who has just typed `make run`.
+void Server::PrintBanner() const {
+  const std::string url = fmt::format("http://localhost:{}", acceptor_->port());
+  std::string data = "the PostgreSQL server you named";
+  if (postgres_) data = fmt::format("{} (its own PostgreSQL)", config_.embedded.data_dir);
+  fmt::print(
+      "\nQueen {} is ready at {}\n"
+      "  data  {}\n"
+      "  push  curl -X POST {}/api/v1/push -d "
+      "'{{\"items\":[{{\"queue\":\"hello\",\"payload\":{{\"text\":\"Hello, Queen\"}}}}]}}'\n"
+      "  pop   curl '{}/api/v1/pop/queue/hello?autoAck=true'\n\n",
+      config::Version(), url, data, url, url);
+  std::fflush(stdout);
+}
+
+void Server::OnSignal(int number) {
+  if (shutting_down_) {
+    log::Warn("second signal: not waiting any longer", {{"signal", number}});
+    for (const auto& worker : workers_) {
+      worker->loop().Post([&worker] { worker->AbortConnections(); });
+    }
+    return;
+  }
+  log::Info("shutting down", {{"signal", number}});
+  ShutDown();
+}
+
+void Server::ShutDown() {
+  shutting_down_ = true;
+  shared_.draining = true;
+  acceptor_->Stop();
+  if (schema_) schema_->Stop();
+  for (const auto& worker : workers_) worker->Drain(config_.server.shutdown_timeout_ms);
+  // Joining would block this loop, which must see a second signal.
+  drainer_ = std::thread([this] {
+    for (const auto& worker : workers_) worker->Join();
+    loop_.Post([this] { StopDatabase(); });
+  });
+}
+
+void Server::StopDatabase() {
+  drainer_.join();
+  const auto finish = [this] {
+    log::Info("stopped");
+    signals_.reset();
+    schema_.reset();
+    loop_.Stop();
+  };
+  if (postgres_) {
+    postgres_->Stop([this, finish] {
+      finish();
+      loop_.Post([this] { postgres_.reset(); });
+    });
+  } else {
+    finish();
+  }
+}
+
+}  // namespace queen::server

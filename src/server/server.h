@@ -1,0 +1,55 @@
+// Server: `queen serve`, from the first bind to the last goodbye, on the main thread's loop.
+//
+//   Open      what must be right before anything runs: the data directory, the address
+//   Run       workers first, so that the broker answers (503) while its database is not there yet;
+//             then the embedded cluster, the schema, and with them the workers' slots
+//   shutdown  on SIGTERM or SIGINT: stop accepting, answer what is in flight within a limit, close
+//             the slots, stop the cluster, return 0. A second signal does not wait for anybody.
+#pragma once
+
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "embedded/embedded_postgres.h"
+#include "http/acceptor.h"
+#include "server/schema_keeper.h"
+#include "server/signals.h"
+#include "server/worker.h"
+
+namespace queen::server {
+
+class Server {
+ public:
+  explicit Server(const config::Config& config);
+  ~Server();
+
+  Status Open();
+  // Until shutdown; the exit code of the process. REQUIRES: Open was ok
+  int Run();
+
+ private:
+  void Begin();
+  void OnDatabaseStarted(const Status& status);
+  void OnSchema(const Result<storage::MigrateReport>& result);
+  void PrintBanner() const;
+  void OnSignal(int number);
+  void ShutDown();
+  void StopDatabase();
+
+  const config::Config& config_;
+  Loop loop_{"main"};
+  Shared shared_;
+  std::string conninfo_;
+  std::unique_ptr<embedded::EmbeddedPostgres> postgres_;
+  std::unique_ptr<http::Acceptor> acceptor_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<SchemaKeeper> schema_;
+  std::unique_ptr<Signals> signals_;
+  std::thread drainer_;  // waits for the workers during shutdown
+  bool shutting_down_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace queen::server

@@ -1,0 +1,153 @@
+#include "server/worker.h"
+
+#include <algorithm>
+#include <future>
+
+#include "api/routes.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "config/version.h"
+#include "loop/timer.h"
+
+namespace queen::server {
+namespace {
+
+constexpr size_t kDeliveredMessagesMax = 500'000;
+
+http::Settings HttpSettings(const config::Config& config) {
+  http::Settings settings;
+  settings.limits.header_bytes_max = static_cast<size_t>(config.http.header_bytes_max);
+  settings.limits.body_bytes_max = static_cast<size_t>(config.http.body_bytes_max);
+  settings.limits.idle_timeout_ms = config.http.idle_timeout_ms;
+  settings.limits.request_timeout_ms = config.http.request_timeout_ms;
+  settings.limits.write_timeout_ms = config.http.write_timeout_ms;
+  settings.limits.write_buffer_bytes_max = static_cast<size_t>(config.http.write_buffer_bytes_max);
+  settings.limits.pipeline_depth_max = static_cast<size_t>(config.http.pipeline_depth_max);
+  settings.allow_origin = config.http.cors_origin;
+  return settings;
+}
+
+sidecar::SidecarOptions SidecarOptionsOf(const config::Config& config, std::string conninfo) {
+  sidecar::SidecarOptions options;
+  options.connect = ConnectOptionsOf(config, std::move(conninfo));
+  options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
+  SecureRandomBytes(&options.broker, sizeof options.broker);
+  options.broker = std::abs(options.broker);
+  options.push.items_per_batch = config.sidecar.items_per_tx_max;
+  options.pop.bytes_max = config.pop.bytes_max;
+  options.pop.check_base_ms = config.pop.wait_base_interval_ms;
+  options.pop.check_max_ms = config.pop.wait_max_interval_ms;
+  options.pop.check_threshold = config.pop.wait_backoff_threshold;
+  options.pop.check_multiplier = config.pop.wait_backoff_multiplier;
+  return options;
+}
+
+}  // namespace
+
+pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string conninfo) {
+  pg::ConnectOptions options;
+  options.conninfo = std::move(conninfo);
+  options.connect_timeout_ms = config.database.connection_timeout_ms;
+  options.statement_timeout_ms = config.database.statement_timeout_ms;
+  options.lock_timeout_ms = config.database.lock_timeout_ms;
+  options.in_flight_deadline_ms = config.database.in_flight_deadline_ms;
+  return options;
+}
+
+Shared::Shared(const config::Config& the_config)
+    : config(the_config),
+      budget(the_config.http.connections_max),
+      delivered(kDeliveredMessagesMax) {
+  shards.shards.resize(static_cast<size_t>(the_config.server.workers));
+}
+
+struct Worker::Parts {
+  Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health)
+      : notices(shared.shards, loop),
+        sidecar(loop, SidecarOptionsOf(shared.config, std::move(conninfo)), shared.delivered,
+                notices),
+        engine(shared.shards, loop, shared.delivered),
+        context{engine, loop, std::move(health), {}, {}},
+        drain_limit(loop, [this] { connections->Abort(); }) {
+    api::AddRoutes(context, router);
+    connections =
+        std::make_unique<http::Connections>(loop, shared.budget, HttpSettings(shared.config),
+                                            [this](http::Request request, http::Reply reply) {
+                                              router.Dispatch(std::move(request), std::move(reply));
+                                            });
+  }
+
+  sidecar::ShardNotices notices;
+  sidecar::Sidecar sidecar;
+  sidecar::EngineRouter engine;
+  api::Context context;
+  http::Router router;
+  Timer drain_limit;
+  std::unique_ptr<http::Connections> connections;  // last: its requests use all of the above
+};
+
+Worker::Worker(Shared& shared, int index)
+    : shared_(shared), index_(index), loop_("worker " + std::to_string(index)) {}
+
+Worker::~Worker() { assert(!thread_.joinable()); }
+
+void Worker::Start(const std::string& conninfo) {
+  std::promise<void> ready;
+  thread_ = std::thread([this, &ready, &conninfo] {
+    loop_.Post([this, &ready, &conninfo] {
+      api::HealthSource health;
+      health.version = config::Version();
+      health.worker_id = index_;
+      health.check = [this] { return CheckHealth(); };
+      parts_ = std::make_unique<Parts>(shared_, loop_, conninfo, std::move(health));
+      shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar};
+      ready.set_value();
+    });
+    loop_.Run();
+  });
+  ready.get_future().wait();
+}
+
+http::Connections* Worker::connections() { return parts_->connections.get(); }
+
+void Worker::DatabaseReady() {
+  loop_.Post([this] {
+    if (parts_) parts_->sidecar.Start();
+  });
+}
+
+api::Health Worker::CheckHealth() const {
+  api::Health health;
+  health.database_connected = parts_->sidecar.database_up();
+  if (shared_.draining) {
+    health.readiness = Status(Code::kShuttingDown);
+  } else if (!shared_.schema_ready) {
+    health.readiness = Status(Code::kDatabaseUnavailable, "The database is not ready yet");
+  } else if (health.database_connected) {
+    health.readiness = Status::Ok();
+  }
+  return health;
+}
+
+void Worker::Drain(int64_t limit_ms) {
+  loop_.Post([this, limit_ms] {
+    parts_->drain_limit.Start(limit_ms);
+    parts_->connections->Drain([this] { CloseSidecar(); });
+  });
+}
+
+void Worker::CloseSidecar() {
+  parts_->drain_limit.Stop();
+  parts_->sidecar.Close([this] {
+    parts_.reset();
+    loop_.Stop();
+  });
+}
+
+void Worker::AbortConnections() {
+  if (parts_) parts_->connections->Abort();
+}
+
+void Worker::Join() { thread_.join(); }
+
+}  // namespace queen::server

@@ -1,0 +1,68 @@
+// Worker: one thread, one loop, and everything that lives on it: the HTTP connections handed over
+// by the acceptor, the API's routes, and the sidecar with its PostgreSQL slots.
+//
+//   Start --> running --DatabaseReady--> serving --Drain--> draining --> stopped
+//
+// Drain answers what is in flight (within a limit), then gives the slots back, then ends the loop.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "api/context.h"
+#include "config/config.h"
+#include "http/connections.h"
+#include "loop/loop.h"
+#include "sidecar/engine_router.h"
+
+namespace queen::server {
+
+// What all workers share. Outlives them.
+struct Shared {
+  const config::Config& config;
+  http::ConnectionBudget budget;
+  sidecar::Shards shards;
+  state::DeliveredIndex delivered;
+  std::atomic<bool> schema_ready{false};
+  std::atomic<bool> draining{false};
+
+  explicit Shared(const config::Config& config);
+};
+
+class Worker {
+ public:
+  Worker(Shared& shared, int index);
+  ~Worker();  // REQUIRES: never started, or joined
+
+  // Starts the thread and makes everything on it, for the server at `conninfo`; returns when that
+  // is done.
+  void Start(const std::string& conninfo);
+  // The schema is in place: connect the slots. Any thread, once.
+  void DatabaseReady();
+  // Any thread, once. The thread ends by itself within `limit_ms` and a little.
+  void Drain(int64_t limit_ms);
+  // On the worker's thread: while draining, closes what is left at once.
+  void AbortConnections();
+  void Join();
+
+  http::Connections* connections();
+  Loop& loop() { return loop_; }
+
+ private:
+  struct Parts;
+
+  api::Health CheckHealth() const;
+  void CloseSidecar();
+
+  Shared& shared_;
+  const int index_;
+  Loop loop_;
+  std::unique_ptr<Parts> parts_;  // made and destroyed on the worker's thread
+  std::thread thread_;
+};
+
+// How to reach PostgreSQL, with the session settings of the sidecars.
+pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string conninfo);
+
+}  // namespace queen::server

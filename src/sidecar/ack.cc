@@ -1,0 +1,421 @@
+#include "sidecar/ack.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "storage/procedures.h"
+
+namespace queen::sidecar {
+namespace {
+
+constexpr int64_t kPauseMs = 5;
+
+int64_t KeyNumber(PartitionId partition, int32_t group_id) {
+  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group_id);
+}
+
+AckOutcome Refusal(const state::AckTarget& target, std::string error) {
+  AckOutcome outcome;
+  outcome.queue_name = target.queue_name;
+  outcome.partition_name = target.partition_name;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
+void AddOrNull(pg::Int8Array& array, std::optional<int64_t> value) {
+  if (value) {
+    array.Add(*value);
+  } else {
+    array.AddNull();
+  }
+}
+
+}  // namespace
+
+AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
+                   const AckLimits& limits, Freed freed)
+    : loop_(loop),
+      scheduler_(scheduler),
+      delivered_(delivered),
+      limits_(limits),
+      freed_(std::move(freed)),
+      pause_(loop, [this] { OnPauseOver(); }) {}
+
+// ---- from the callers
+
+void AckQueue::Submit(AckRequest request) {
+  loop_.AssertOwner();
+  auto call = std::make_shared<AckCall>();
+  call->request = std::move(request);
+  const size_t count = call->request.items.size();
+  call->targets.resize(count);
+  call->outcomes.resize(count);
+  call->decided.resize(count, false);
+  call->open = count;
+  call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
+  items_waiting_ += static_cast<int64_t>(count);
+  if (items_waiting_ > limits_.items_waiting_max) {
+    FailCall(*call, Status(Code::kOverloaded, "Too many acks are waiting"));
+    return;
+  }
+  if (!scheduler_.AnyUp()) {
+    FailCall(*call, Status(Code::kDatabaseUnavailable));
+    return;
+  }
+  bool complete = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    const AckItem& item = call->request.items[i];
+    if (!item.error.empty()) {
+      Decide(*call, i, Refusal({}, item.error));
+    } else if (!item.partition) {
+      Decide(*call, i, Refusal({}, "Message not found"));
+    } else if (auto target = delivered_.Find(*item.partition, item.group, item.txn)) {
+      call->targets[i] = std::move(*target);
+    } else {
+      complete = false;
+    }
+  }
+  if (call->open == 0) return;
+  if (complete) {
+    Distribute(call);
+  } else {
+    find_.push_back(std::move(call));
+  }
+  scheduler_.Wake();
+}
+
+// ---- find
+
+void AckQueue::SendOne() {
+  if (!find_.empty()) {
+    SendFind();
+  } else {
+    SendBatch();
+  }
+}
+
+void AckQueue::SendFind() {
+  std::vector<std::shared_ptr<AckCall>> calls;
+  pg::Int4Array partitions;
+  pg::TextArray groups;
+  pg::TextArray txns;
+  size_t items = 0;
+  while (!find_.empty() && (items == 0 || items + find_.front()->open <= limits_.items_per_find)) {
+    calls.push_back(std::move(find_.front()));
+    find_.pop_front();
+    const AckCall& call = *calls.back();
+    for (size_t i = 0; i < call.request.items.size(); ++i) {
+      if (call.decided[i]) continue;
+      const AckItem& item = call.request.items[i];
+      partitions.Add(item.partition->value);
+      groups.Add(item.group);
+      txns.Add(item.txn);
+      ++items;
+    }
+  }
+  pg::Params params(3);
+  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(txns));
+  scheduler_.Execute(
+      *this, 0, pg::Batch(storage::kFindAckTargets, std::move(params)),
+      [this, calls = std::move(calls)](pg::BatchResult result) { OnFound(calls, result); });
+}
+
+void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
+                       const pg::BatchResult& result) {
+  if (!result.ok()) {
+    // It only reads, so any caller may simply ask again.
+    for (const auto& call : calls) FailCall(*call, result.status);
+    return;
+  }
+  std::vector<std::pair<AckCall*, uint32_t>> asked;
+  for (const auto& call : calls) {
+    for (uint32_t i = 0; i < call->request.items.size(); ++i) {
+      if (!call->decided[i]) asked.emplace_back(call.get(), i);
+    }
+  }
+  const pg::Rows& rows = result.rows[0];
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto& [call, item] = asked[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+    state::AckTarget& target = call->targets[item];
+    target.queue_name = rows.Text(row, 1);
+    target.partition_name = rows.Text(row, 2);
+    if (!rows.IsNull(row, 3)) target.group_id = rows.Int4(row, 3);
+    if (!rows.IsNull(row, 4)) target.seq = rows.Int8(row, 4);
+  }
+  for (const auto& call : calls) Distribute(call);
+}
+
+void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
+  std::vector<Key*> touched;
+  for (uint32_t i = 0; i < call->request.items.size(); ++i) {
+    if (call->decided[i]) continue;
+    const AckItem& item = call->request.items[i];
+    const state::AckTarget& target = call->targets[i];
+    if (!target.seq) {
+      Decide(*call, i, Refusal(target, "Message not found"));
+      continue;
+    }
+    if (!target.group_id) {
+      Decide(*call, i, Refusal(target, "Invalid or expired lease"));
+      continue;
+    }
+    const int64_t number = KeyNumber(*item.partition, *target.group_id);
+    auto& key = keys_[number];
+    if (!key) {
+      key = std::make_unique<Key>();
+      key->number = number;
+      key->partition = *item.partition;
+      key->group_id = *target.group_id;
+    }
+    // An ack without a lease joins those of the same call that name one.
+    AckGroup* group = nullptr;
+    for (AckGroup& candidate : key->groups) {
+      if (candidate.call == call && (candidate.lease_id == item.lease_id || !item.lease_id)) {
+        group = &candidate;
+      } else if (candidate.call == call && !candidate.lease_id) {
+        candidate.lease_id = item.lease_id;
+        group = &candidate;
+      }
+    }
+    if (group == nullptr) {
+      key->groups.push_back({call, item.lease_id, {}, false});
+      group = &key->groups.back();
+      touched.push_back(key.get());
+    }
+    group->items.push_back(i);
+  }
+  for (Key* key : touched) MakeReady(*key);
+  scheduler_.Wake();
+}
+
+void AckQueue::MakeReady(Key& key) {
+  if (key.on_its_way) return;
+  key.on_its_way = true;
+  ready_.push_back(&key);
+}
+
+// ---- apply
+
+void AckQueue::SendBatch() {
+  auto batch = std::make_shared<Batch>();
+  while (!ready_.empty() && batch->rows.size() < limits_.keys_per_batch) {
+    Key& key = *ready_.front();
+    DropDecided(key);
+    if (key.groups.empty()) {
+      ready_.pop_front();
+      Release(key);
+      continue;
+    }
+    if (key.groups.front().alone && !batch->rows.empty()) break;
+    ready_.pop_front();
+    Batch::Row row{&key, {}, {}};
+    const std::optional<Uuid> lease = key.groups.front().lease_id;
+    while (!key.groups.empty() && key.groups.front().lease_id == lease) {
+      const bool alone = key.groups.front().alone;
+      if (alone && !row.groups.empty()) break;
+      row.groups.push_back(std::move(key.groups.front()));
+      key.groups.pop_front();
+      if (alone) break;
+    }
+    std::vector<AckGroup> too_far;
+    row.fold = Fold(row.groups, too_far);
+    for (auto group = too_far.rbegin(); group != too_far.rend(); ++group) {
+      key.groups.push_front(std::move(*group));
+    }
+    batch->rows.push_back(std::move(row));
+    if (batch->rows.back().groups.front().alone) break;
+  }
+
+  const size_t count = batch->rows.size();
+  if (count == 0) return;
+  pg::Int4Array partitions(count, 4);
+  pg::Int4Array groups(count, 4);
+  pg::UuidArray leases(count, 16);
+  pg::Int8Array bases(count, 8);
+  pg::TextArray dones(count, 128);
+  pg::Int8Array cumulatives(count, 8);
+  pg::Int8Array retry_froms(count, 8);
+  pg::BoolArray ends(count, 1);
+  pg::Int4Array item_keys;
+  pg::Int8Array item_seqs;
+  pg::TextArray item_kinds;
+  pg::TextArray item_errors;
+  int64_t items = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const Batch::Row& row = batch->rows[i];
+    partitions.Add(row.key->partition.value);
+    groups.Add(row.key->group_id);
+    if (row.groups.front().lease_id) {
+      leases.Add(*row.groups.front().lease_id);
+    } else {
+      leases.AddNull();
+    }
+    bases.Add(row.fold.base);
+    if (row.fold.done.empty()) {
+      dones.AddNull();
+    } else {
+      dones.Add(row.fold.done);
+    }
+    AddOrNull(cumulatives, row.fold.cumulative);
+    AddOrNull(retry_froms, row.fold.retry_from);
+    ends.Add(false);
+    for (const AckFold::Single& single : row.fold.singles) {
+      item_keys.Add(static_cast<int32_t>(i + 1));
+      item_seqs.Add(single.seq);
+      item_kinds.Add(single.dead_letter ? "dlq" : "failed");
+      if (single.error.empty()) {
+        item_errors.AddNull();
+      } else {
+        item_errors.Add(single.error);
+      }
+    }
+    for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
+  }
+  pg::Params params(14);
+  params.Null(pg::oid::kInt8).Null(pg::oid::kInt8);
+  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
+  params.Add(std::move(bases)).Add(std::move(dones)).Add(std::move(cumulatives));
+  params.Add(std::move(retry_froms)).Add(std::move(ends)).Add(std::move(item_keys));
+  params.Add(std::move(item_seqs)).Add(std::move(item_kinds)).Add(std::move(item_errors));
+  scheduler_.Execute(*this, items, pg::Batch(storage::kAckMessages, std::move(params)),
+                     [this, batch](pg::BatchResult result) { OnAcked(batch, result); });
+}
+
+void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
+  if (!result.ok()) {
+    OnFailed(*batch, result);
+    return;
+  }
+  const pg::Rows& rows = result.rows[0];
+  for (int i = 0; i < rows.rows(); ++i) {
+    Batch::Row& row = batch->rows[static_cast<size_t>(rows.Int4(i, 0)) - 1];
+    bool again = false;
+    OnRow(row, rows, i, again);
+    if (again) {
+      GoAgain(row);
+    } else {
+      Release(*row.key);
+    }
+  }
+}
+
+void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& again) {
+  const std::string_view state = rows.Text(index, 1);
+  if (state == "again") {
+    again = true;
+    return;
+  }
+  AckAnswer answer;
+  answer.state = state == "applied"   ? AckAnswer::State::kApplied
+                 : state == "refused" ? AckAnswer::State::kRefused
+                                      : AckAnswer::State::kGone;
+  if (!rows.IsNull(index, 2)) answer.cursor = rows.Int8(index, 2);
+  if (!rows.IsNull(index, 3)) answer.settled = rows.Text(index, 3);
+  if (!rows.IsNull(index, 5)) answer.lease_end = rows.Int8(index, 5);
+  answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
+  if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
+
+  // Told before the callers are answered: who pops next finds the partition free.
+  if (answer.state == AckAnswer::State::kApplied && answer.released) {
+    const AckGroup& first = row.groups.front();
+    const uint32_t item = first.items.front();
+    freed_(first.call->targets[item], row.key->partition, first.call->request.items[item].group,
+           rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8));
+  }
+  for (const AckGroup& group : row.groups) {
+    for (const uint32_t item : group.items) {
+      const state::AckTarget& target = group.call->targets[item];
+      AckOutcome outcome = Judge(answer, *target.seq);
+      outcome.queue_name = target.queue_name;
+      outcome.partition_name = target.partition_name;
+      Decide(*group.call, item, std::move(outcome));
+    }
+  }
+}
+
+void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
+  const bool one_group = batch.rows.size() == 1 && batch.rows[0].groups.size() == 1;
+  const bool unknown = result.outcome == pg::Outcome::kUnknown;
+  const bool may_repeat = unknown || result.status.retryable();
+  if (!may_repeat && !one_group) {
+    log::Warn("PostgreSQL refused a batch of acks; sending them caller by caller",
+              {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
+  }
+  for (Batch::Row& row : batch.rows) {
+    if ((unknown && !row.fold.repeatable()) || (!may_repeat && one_group)) {
+      for (AckGroup& group : row.groups) FailCall(*group.call, result.status);
+      Release(*row.key);
+      continue;
+    }
+    if (!may_repeat) {
+      for (AckGroup& group : row.groups) group.alone = true;
+    }
+    GoAgain(row);
+  }
+}
+
+// Puts what is not decided back in front, to be sent after a short pause.
+void AckQueue::GoAgain(Batch::Row& row) {
+  Key& key = *row.key;
+  const int64_t now = loop_.NowMillis();
+  for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
+    if (group->call->deadline_ms <= now) {
+      FailCall(*group->call, Status(Code::kDatabaseUnavailable));
+    }
+    std::erase_if(group->items, [&](uint32_t item) { return group->call->decided[item]; });
+    if (!group->items.empty()) key.groups.push_front(std::move(*group));
+  }
+  if (key.groups.empty()) {
+    Release(key);
+    return;
+  }
+  paused_.push_back(&key);
+  if (!pause_.IsActive()) pause_.Start(kPauseMs);
+}
+
+void AckQueue::OnPauseOver() {
+  std::vector<Key*> keys = std::move(paused_);
+  paused_.clear();
+  for (Key* key : keys) Release(*key);
+  scheduler_.Wake();
+}
+
+// Items whose call was answered meanwhile are nobody's any more.
+void AckQueue::DropDecided(Key& key) {
+  for (AckGroup& group : key.groups) {
+    std::erase_if(group.items, [&](uint32_t item) { return group.call->decided[item]; });
+  }
+  std::erase_if(key.groups, [](const AckGroup& group) { return group.items.empty(); });
+}
+
+// The key is no longer in flight: next in line, or forgotten.
+void AckQueue::Release(Key& key) {
+  key.on_its_way = false;
+  DropDecided(key);
+  if (key.groups.empty()) {
+    keys_.erase(key.number);
+  } else {
+    MakeReady(key);
+  }
+}
+
+// ---- outcomes
+
+void AckQueue::Decide(AckCall& call, uint32_t item, AckOutcome outcome) {
+  if (call.decided[item]) return;
+  call.decided[item] = true;
+  call.outcomes[item] = std::move(outcome);
+  --items_waiting_;
+  if (--call.open == 0) call.request.done(call.request, std::move(call.outcomes));
+}
+
+// Answers the whole call with an error; its items that still wait somewhere are skipped.
+void AckQueue::FailCall(AckCall& call, const Status& status) {
+  if (call.open == 0) return;
+  items_waiting_ -= static_cast<int64_t>(call.open);
+  call.open = 0;
+  call.decided.assign(call.decided.size(), true);
+  call.request.done(call.request, status);
+}
+
+}  // namespace queen::sidecar

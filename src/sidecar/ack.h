@@ -1,0 +1,92 @@
+// AckQueue: verdicts on their way to ack_messages. An ack names its message by transactionId; where
+// the process has not delivered that message itself, the offset is looked up first (find stage).
+// Then acks wait per (partition, group); each is in at most one batch in flight, and a batch takes
+// all that wait under the same lease as one fold (ack_fold.h).
+//
+// How a batch may end: `again` rows and retryable failures go again until their deadline; a refused
+// batch is sent caller by caller (I7); after an unknown end completed acks are simply repeated,
+// other verdicts are answered outcome_unknown, because counting a failure twice would be wrong.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "loop/timer.h"
+#include "sidecar/ack_fold.h"
+#include "sidecar/scheduler.h"
+
+namespace queen::sidecar {
+
+struct AckLimits {
+  size_t keys_per_batch = 500;
+  size_t items_per_find = 5'000;
+  int64_t items_waiting_max = 200'000;
+  int64_t deadline_ms = 30'000;
+};
+
+class AckQueue final : public Scheduler::Source {
+ public:
+  // A lease has ended: the partition is free for the group, after `ready_in_ms`.
+  using Freed = UniqueFunction<void(const state::AckTarget& target, PartitionId partition,
+                                    std::string_view group, int64_t ready_in_ms)>;
+
+  AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
+           const AckLimits& limits, Freed freed);
+
+  void Submit(AckRequest request);
+  int64_t items_waiting() const { return items_waiting_; }
+
+  bool HasWork() const override { return !find_.empty() || !ready_.empty(); }
+  void SendOne() override;
+
+ private:
+  struct Key {
+    int64_t number = 0;
+    PartitionId partition;
+    int32_t group_id = 0;
+    std::deque<AckGroup> groups;
+    bool on_its_way = false;  // in ready_, in flight or paused
+  };
+  struct Batch {
+    struct Row {
+      Key* key;
+      std::vector<AckGroup> groups;
+      AckFold fold;
+    };
+    std::vector<Row> rows;
+  };
+
+  void SendFind();
+  void OnFound(const std::vector<std::shared_ptr<AckCall>>& calls, const pg::BatchResult& result);
+  // Targets are known: puts the undecided items to their keys.
+  void Distribute(const std::shared_ptr<AckCall>& call);
+  void MakeReady(Key& key);
+  void SendBatch();
+  void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
+  void OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& again);
+  void OnFailed(Batch& batch, const pg::BatchResult& result);
+  void GoAgain(Batch::Row& row);
+  static void DropDecided(Key& key);
+  void Release(Key& key);
+  void OnPauseOver();
+
+  void Decide(AckCall& call, uint32_t item, AckOutcome outcome);
+  void FailCall(AckCall& call, const Status& status);
+
+  Loop& loop_;
+  Scheduler& scheduler_;
+  const state::DeliveredIndex& delivered_;
+  const AckLimits limits_;
+  Freed freed_;
+
+  std::deque<std::shared_ptr<AckCall>> find_;
+  std::unordered_map<int64_t, std::unique_ptr<Key>> keys_;
+  std::deque<Key*> ready_;
+  std::vector<Key*> paused_;
+  int64_t items_waiting_ = 0;
+  Timer pause_;
+};
+
+}  // namespace queen::sidecar

@@ -1,0 +1,72 @@
+// Folding acks: all verdicts on one (partition, group) under one lease, from however many callers,
+// become one row of ack_messages; and judging: from the state before, which that row answers, each
+// item's own outcome follows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sidecar/requests.h"
+#include "state/delivered_index.h"
+
+namespace queen::sidecar {
+
+// How far apart the offsets of one fold may be: as far as a lease reaches.
+inline constexpr int64_t kAckSpanMax = 10'000;
+
+// One ack request on its way: answered when `open` items are decided.
+struct AckCall {
+  AckRequest request;
+  std::vector<state::AckTarget> targets;
+  std::vector<AckOutcome> outcomes;
+  std::vector<bool> decided;
+  size_t open = 0;
+  int64_t deadline_ms = 0;
+};
+
+// The items of one call under one lease of one (partition, group).
+struct AckGroup {
+  std::shared_ptr<AckCall> call;
+  std::optional<Uuid> lease_id;
+  std::vector<uint32_t> items;
+  bool alone = false;  // a batch with it was refused
+};
+
+struct AckFold {
+  int64_t base = 0;
+  std::string done;  // "1" at each completed offset, counted from base
+  std::optional<int64_t> cumulative;
+  std::optional<int64_t> retry_from;
+  struct Single {
+    int64_t seq;
+    bool dead_letter;
+    std::string_view error;
+  };
+  std::vector<Single> singles;
+
+  // Whether doing it twice could differ from doing it once.
+  bool repeatable() const { return singles.empty() && !retry_from; }
+};
+
+// The first verdict on a message wins. Items further than kAckSpanMax above the lowest offset are
+// taken out of `groups` and returned, to be folded next.
+AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far);
+
+// What ack_messages answers for a row.
+struct AckAnswer {
+  enum class State { kApplied, kRefused, kGone };
+  State state = State::kGone;
+  std::optional<int64_t> cursor;  // nullopt: the group has nothing on this partition
+  std::string_view settled;
+  int64_t lease_end = 0;
+  bool released = false;
+  std::vector<int64_t> dead;
+};
+
+// The outcome of an ack of the message at `seq`; names are left to the caller.
+AckOutcome Judge(const AckAnswer& answer, int64_t seq);
+
+}  // namespace queen::sidecar

@@ -1,0 +1,248 @@
+#include "sidecar/engine_router.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "storage/lines.h"
+
+namespace queen::sidecar {
+namespace {
+
+std::atomic<uint64_t> g_next_ticket{1};
+
+// A request whose parts are answered by several owners: answered itself when the last part is.
+template <typename Request, typename Outcome>
+struct Gathered {
+  Request request;
+  std::vector<Outcome> outcomes;
+  size_t parts_open = 0;
+  Status trouble;
+
+  void Answer() {
+    if (trouble.ok()) {
+      request.done(request, std::move(outcomes));
+    } else {
+      request.done(request, trouble);
+    }
+  }
+};
+
+// A part's outcomes go to their places in the whole.
+template <typename G, typename Outcomes>
+void TakePart(G& gathered, const std::vector<size_t>& places, Outcomes result) {
+  if (result.ok()) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      gathered.outcomes[places[i]] = std::move((*result)[i]);
+    }
+  } else {
+    gathered.trouble = result.status();
+  }
+  if (--gathered.parts_open == 0) gathered.Answer();
+}
+
+}  // namespace
+
+size_t Shards::OwnerOfQueue(std::string_view queue) const {
+  return std::hash<std::string_view>{}(queue) % shards.size();
+}
+
+size_t Shards::OwnerOfPartition(PartitionId partition) const {
+  return static_cast<size_t>(partition.value) % shards.size();
+}
+
+void ShardNotices::Pushed(std::string_view queue, std::string_view partition, PartitionId id) {
+  const Shards::Shard& owner = shards_.shards[shards_.OwnerOfQueue(queue)];
+  if (owner.loop == &here_) {
+    owner.sidecar->pop().OnPushed(queue, partition, id);
+    return;
+  }
+  owner.loop->Post([sidecar = owner.sidecar, queue = std::string(queue),
+                    partition = std::string(partition),
+                    id] { sidecar->pop().OnPushed(queue, partition, id); });
+}
+
+void ShardNotices::Freed(std::string_view queue, std::string_view partition, PartitionId id,
+                         std::string_view group, int64_t ready_in_ms) {
+  const Shards::Shard& owner = shards_.shards[shards_.OwnerOfQueue(queue)];
+  if (owner.loop == &here_) {
+    owner.sidecar->pop().OnFreed(queue, partition, id, group, ready_in_ms);
+    return;
+  }
+  owner.loop->Post(
+      [sidecar = owner.sidecar, queue = std::string(queue), partition = std::string(partition), id,
+       group = std::string(group),
+       ready_in_ms] { sidecar->pop().OnFreed(queue, partition, id, group, ready_in_ms); });
+}
+
+EngineRouter::EngineRouter(const Shards& shards, Loop& here, state::DeliveredIndex& delivered)
+    : shards_(shards), here_(here), delivered_(delivered) {}
+
+template <typename Task>
+void EngineRouter::On(size_t owner, Task task) {
+  const Shards::Shard& shard = shards_.shards[owner];
+  if (shard.loop == &here_) {
+    task(*shard.sidecar);
+    return;
+  }
+  shard.loop->Post([sidecar = shard.sidecar, task = std::move(task)]() mutable { task(*sidecar); });
+}
+
+// ---- push
+
+void EngineRouter::Push(PushRequest request) {
+  size_t owner = SIZE_MAX;
+  for (const PushItem& item : request.items) {
+    const size_t own = shards_.OwnerOfQueue(item.queue);
+    if (owner == SIZE_MAX) owner = own;
+    if (own != owner) return PushSplit(std::move(request));
+  }
+  if (owner == SIZE_MAX || shards_.shards[owner].loop == &here_) {
+    shards_.shards[owner == SIZE_MAX ? 0 : owner].sidecar->push().Submit(std::move(request));
+    return;
+  }
+  PushSplit(std::move(request));
+}
+
+void EngineRouter::PushSplit(PushRequest request) {
+  auto gathered = std::make_shared<Gathered<PushRequest, PushOutcome>>();
+  gathered->request = std::move(request);
+  gathered->outcomes.resize(gathered->request.items.size());
+  std::vector<std::vector<size_t>> places(shards_.shards.size());
+  for (size_t i = 0; i < gathered->request.items.size(); ++i) {
+    places[shards_.OwnerOfQueue(gathered->request.items[i].queue)].push_back(i);
+  }
+  for (const auto& part : places) gathered->parts_open += part.empty() ? 0 : 1;
+  for (size_t owner = 0; owner < places.size(); ++owner) {
+    if (places[owner].empty()) continue;
+    PushRequest part;  // its views point into the whole, which `gathered` keeps alive
+    for (const size_t place : places[owner]) part.items.push_back(gathered->request.items[place]);
+    part.done = [gathered, here = &here_, places = std::move(places[owner])](
+                    PushRequest&, Result<std::vector<PushOutcome>> result) mutable {
+      if (here->IsOwner()) {
+        TakePart(*gathered, places, std::move(result));
+        return;
+      }
+      here->Post([gathered = std::move(gathered), places = std::move(places),
+                  result = std::move(result)]() mutable {
+        TakePart(*gathered, places, std::move(result));
+      });
+    };
+    On(owner, [part = std::move(part)](Sidecar& sidecar) mutable {
+      sidecar.push().Submit(std::move(part));
+    });
+  }
+}
+
+// ---- pop
+
+CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
+  const uint64_t ticket = g_next_ticket.fetch_add(1, std::memory_order_relaxed);
+  const size_t owner = shards_.OwnerOfQueue(request.queue);
+  PopDone answer = [this, here = &here_, group = request.group,
+                    done = std::move(done)](Result<PopResult> result) mutable {
+    // On the owner's loop: an ack may follow as soon as the reply has left.
+    if (result.ok()) Remember(group, *result);
+    if (here->IsOwner()) {
+      done(std::move(result));
+      return;
+    }
+    here->Post([done = std::move(done), result = std::move(result)]() mutable {
+      done(std::move(result));
+    });
+  };
+  On(owner,
+     [ticket, request = std::move(request), answer = std::move(answer)](Sidecar& sidecar) mutable {
+       sidecar.pop().Submit(ticket, std::move(request), std::move(answer));
+     });
+  return [this, owner, ticket] {
+    On(owner, [ticket](Sidecar& sidecar) { sidecar.pop().Cancel(ticket); });
+  };
+}
+
+// Notes which message a client will mean by a transactionId it was given.
+void EngineRouter::Remember(const std::string& group, const PopResult& result) const {
+  if (!result.leased) return;
+  std::vector<std::string_view> txns;
+  for (const Delivery& delivery : result.deliveries) {
+    state::DeliveredRange range{delivery.partition,      delivery.queue_name,
+                                delivery.partition_name, group,
+                                delivery.group_id,       {}};
+    range.messages.reserve(static_cast<size_t>(delivery.end - delivery.cursor));
+    for (const storage::SegmentPtr& segment : delivery.segments) {
+      txns.clear();
+      if (!segment->txns.empty() &&
+          !storage::SplitLines(segment->txns, static_cast<size_t>(segment->count), txns).ok()) {
+        continue;  // then the database is asked
+      }
+      const int64_t first = std::max(segment->base_seq, delivery.cursor);
+      const int64_t last = std::min(segment->end_seq(), delivery.end);
+      for (int64_t seq = first; seq < last; ++seq) {
+        if (!delivery.Delivers(seq)) continue;
+        const auto line = static_cast<size_t>(seq - segment->base_seq);
+        if (!txns.empty() && !txns[line].empty()) {
+          range.messages.emplace_back(txns[line], seq);
+        } else {
+          const MessageId id{segment->CreatedMicros(seq) / 1000, delivery.partition, seq};
+          range.messages.emplace_back(EncodeMessageId(id).ToString(), seq);
+        }
+      }
+    }
+    delivered_.Add(std::move(range));
+  }
+}
+
+// ---- ack and lease
+
+void EngineRouter::Ack(AckRequest request) {
+  bool here = true;
+  for (const AckItem& item : request.items) {
+    if (!item.partition) continue;
+    here = here && shards_.shards[shards_.OwnerOfPartition(*item.partition)].loop == &here_;
+  }
+  if (!here) return AckSplit(std::move(request));
+  for (const Shards::Shard& shard : shards_.shards) {
+    if (shard.loop == &here_) return shard.sidecar->ack().Submit(std::move(request));
+  }
+}
+
+void EngineRouter::AckSplit(AckRequest request) {
+  auto gathered = std::make_shared<Gathered<AckRequest, AckOutcome>>();
+  gathered->request = std::move(request);
+  gathered->outcomes.resize(gathered->request.items.size());
+  std::vector<std::vector<size_t>> places(shards_.shards.size());
+  for (size_t i = 0; i < gathered->request.items.size(); ++i) {
+    const auto& partition = gathered->request.items[i].partition;
+    places[partition ? shards_.OwnerOfPartition(*partition) : 0].push_back(i);
+  }
+  for (const auto& part : places) gathered->parts_open += part.empty() ? 0 : 1;
+  for (size_t owner = 0; owner < places.size(); ++owner) {
+    if (places[owner].empty()) continue;
+    AckRequest part;
+    for (const size_t place : places[owner]) part.items.push_back(gathered->request.items[place]);
+    part.done = [gathered, here = &here_, places = std::move(places[owner])](
+                    AckRequest&, Result<std::vector<AckOutcome>> result) mutable {
+      if (here->IsOwner()) {
+        TakePart(*gathered, places, std::move(result));
+        return;
+      }
+      here->Post([gathered = std::move(gathered), places = std::move(places),
+                  result = std::move(result)]() mutable {
+        TakePart(*gathered, places, std::move(result));
+      });
+    };
+    On(owner, [part = std::move(part)](Sidecar& sidecar) mutable {
+      sidecar.ack().Submit(std::move(part));
+    });
+  }
+}
+
+void EngineRouter::Renew(RenewRequest request, RenewDone done) {
+  for (const Shards::Shard& shard : shards_.shards) {
+    if (shard.loop == &here_) {
+      shard.sidecar->renew().Submit(request, std::move(done));
+      return;
+    }
+  }
+}
+
+}  // namespace queen::sidecar

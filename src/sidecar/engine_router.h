@@ -1,0 +1,65 @@
+// EngineRouter: the Engine that a worker's API uses. Every queue has one owner among the workers'
+// sidecars, by the hash of its name: what belongs together (a partition's order, a group's ready
+// ring, its waiters) is then on one thread. A request for a queue owned elsewhere crosses to that
+// loop and its answer back. Acks and extensions name no queue; an ack's owner is its partition's.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loop/loop.h"
+#include "sidecar/sidecar.h"
+
+namespace queen::sidecar {
+
+// All sidecars of the process, in the workers' order. Made before the workers run.
+struct Shards {
+  struct Shard {
+    Loop* loop = nullptr;
+    Sidecar* sidecar = nullptr;
+  };
+  std::vector<Shard> shards;
+
+  size_t OwnerOfQueue(std::string_view queue) const;
+  size_t OwnerOfPartition(PartitionId partition) const;
+};
+
+// Tells the owner of a queue what another sidecar has done to it.
+class ShardNotices final : public Notices {
+ public:
+  ShardNotices(const Shards& shards, Loop& here) : shards_(shards), here_(here) {}
+  void Pushed(std::string_view queue, std::string_view partition, PartitionId id) override;
+  void Freed(std::string_view queue, std::string_view partition, PartitionId id,
+             std::string_view group, int64_t ready_in_ms) override;
+
+ private:
+  const Shards& shards_;
+  Loop& here_;
+};
+
+class EngineRouter final : public Engine {
+ public:
+  // Of the worker whose loop is `here`.
+  EngineRouter(const Shards& shards, Loop& here, state::DeliveredIndex& delivered);
+
+  void Push(PushRequest request) override;
+  CancelPop Pop(PopRequest request, PopDone done) override;
+  void Ack(AckRequest request) override;
+  void Renew(RenewRequest request, RenewDone done) override;
+
+ private:
+  // Runs `task(sidecar)` on the owner's loop: at once when it is this one.
+  template <typename Task>
+  void On(size_t owner, Task task);
+  void PushSplit(PushRequest request);
+  void AckSplit(AckRequest request);
+  void Remember(const std::string& group, const PopResult& result) const;
+
+  const Shards& shards_;
+  Loop& here_;
+  state::DeliveredIndex& delivered_;
+};
+
+}  // namespace queen::sidecar

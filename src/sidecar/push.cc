@@ -1,0 +1,522 @@
+#include "sidecar/push.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/log.h"
+#include "storage/procedures.h"
+
+namespace queen::sidecar {
+namespace {
+
+constexpr int64_t kTickMs = 5;
+constexpr int64_t kPauseMaxMs = 100;
+constexpr size_t kNamesPerEnsure = 500;
+
+size_t BytesOf(const PushItem& item) {
+  return item.payload.size() + item.txn.size() + item.meta.size() + 64;
+}
+
+}  // namespace
+
+struct PushQueue::Batch {
+  struct Part {
+    Partition* partition;
+    PushWork work;
+  };
+  int64_t n = 0;
+  std::vector<Part> parts;
+  std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
+  int64_t items = 0;
+  size_t bytes = 0;
+  bool asking = false;
+};
+
+PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
+                     const PushLimits& limits, int64_t broker, Announce announce)
+    : loop_(loop),
+      scheduler_(scheduler),
+      cache_(cache),
+      limits_(limits),
+      broker_(broker),
+      announce_(std::move(announce)),
+      tick_(loop, [this] { OnTick(); }) {}
+
+// ---- from the callers
+
+void PushQueue::Submit(PushRequest request) {
+  loop_.AssertOwner();
+  auto call = std::make_shared<PushCall>();
+  call->request = std::move(request);
+  const size_t count = call->request.items.size();
+  call->outcomes.resize(count);
+  call->decided.resize(count, false);
+  call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
+
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const PushItem& item = call->request.items[i];
+    if (!item.error.empty()) {
+      call->outcomes[i].error = item.error;
+      call->decided[i] = true;
+    } else {
+      ++call->open;
+      bytes += BytesOf(item);
+    }
+  }
+  if (call->open == 0) {
+    call->request.done(call->request, std::move(call->outcomes));
+    return;
+  }
+  if (items_waiting_ + static_cast<int64_t>(call->open) > limits_.items_waiting_max ||
+      bytes_waiting_ + bytes > limits_.bytes_waiting_max) {
+    FailCall(*call, Status(Code::kOverloaded, "Too many pushes are waiting"));
+    return;
+  }
+  if (!scheduler_.AnyUp()) {
+    FailCall(*call, Status(Code::kDatabaseUnavailable));
+    return;
+  }
+
+  // A call has few partitions, and its items for one usually stand together.
+  std::vector<Partition*> touched;
+  Partition* last = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    if (call->decided[i]) continue;
+    const PushItem& item = call->request.items[i];
+    if (last == nullptr || last->queue != item.queue || last->name != item.partition) {
+      last = &PartitionOf(item.queue, item.partition);
+    }
+    if (last->groups.empty() || last->groups.back().call != call) {
+      last->groups.push_back({call, {}, 0, false});
+      touched.push_back(last);
+    }
+    PushGroup& group = last->groups.back();
+    group.items.push_back(static_cast<uint32_t>(i));
+    group.bytes += BytesOf(item);
+    ++items_waiting_;
+    bytes_waiting_ += BytesOf(item);
+  }
+  for (Partition* partition : touched) Enqueue(*partition);
+  scheduler_.Wake();
+}
+
+PushQueue::Partition& PushQueue::PartitionOf(std::string_view queue, std::string_view name) {
+  key_.assign(queue);
+  key_ += '\0';
+  key_ += name;
+  const auto known = partitions_.find(key_);
+  if (known != partitions_.end()) return *known->second;
+  auto made = std::make_unique<Partition>();
+  made->queue = queue;
+  made->name = name;
+  made->idle_place = idle_.insert(idle_.end(), made.get());
+  return *partitions_.emplace(key_, std::move(made)).first->second;
+}
+
+// Puts a partition that has items where it belongs, unless it is on its way already.
+void PushQueue::Enqueue(Partition& partition) {
+  if (partition.state != State::kIdle) return;
+  if (partition.idle_place != idle_.end()) {
+    idle_.erase(partition.idle_place);
+    partition.idle_place = idle_.end();
+  }
+  if (partition.id) {
+    partition.state = State::kReady;
+    ready_.push_back(&partition);
+  } else {
+    partition.state = State::kUnresolved;
+    unresolved_.push_back(&partition);
+  }
+}
+
+void PushQueue::BecomeIdle(Partition& partition) {
+  partition.state = State::kIdle;
+  if (!partition.groups.empty()) {
+    Enqueue(partition);
+    return;
+  }
+  partition.idle_place = idle_.insert(idle_.end(), &partition);
+  while (idle_.size() > limits_.idle_partitions_max) {
+    const Partition* oldest = idle_.front();
+    idle_.pop_front();
+    key_ = oldest->queue;
+    key_ += '\0';
+    key_ += oldest->name;
+    partitions_.erase(key_);
+  }
+}
+
+void PushQueue::Forget() {
+  for (auto& [key, partition] : partitions_) {
+    partition->memory.Clear();
+    if (partition->state != State::kInFlight) partition->id.reset();
+  }
+  for (Partition* partition : ready_) {
+    partition->state = State::kUnresolved;
+    unresolved_.push_back(partition);
+  }
+  ready_.clear();
+}
+
+// ---- to PostgreSQL
+
+bool PushQueue::HasWork() const { return !unresolved_.empty() || !ready_.empty(); }
+
+void PushQueue::SendOne() {
+  if (!unresolved_.empty()) {
+    SendEnsure();
+  } else {
+    SendBatch();
+  }
+}
+
+void PushQueue::SendEnsure() {
+  const size_t count = std::min(unresolved_.size(), kNamesPerEnsure);
+  std::vector<Partition*> partitions(unresolved_.begin(),
+                                     unresolved_.begin() + static_cast<ptrdiff_t>(count));
+  unresolved_.erase(unresolved_.begin(), unresolved_.begin() + static_cast<ptrdiff_t>(count));
+  pg::TextArray queues(count);
+  pg::TextArray names(count);
+  for (Partition* partition : partitions) {
+    partition->state = State::kResolving;
+    queues.Add(partition->queue);
+    names.Add(partition->name);
+  }
+  pg::Params params(2);
+  params.Add(std::move(queues)).Add(std::move(names));
+  scheduler_.Execute(*this, static_cast<int64_t>(count),
+                     pg::Batch(storage::kEnsurePartitions, std::move(params)),
+                     [this, partitions = std::move(partitions)](pg::BatchResult result) {
+                       OnEnsured(partitions, std::move(result));
+                     });
+}
+
+void PushQueue::OnEnsured(const std::vector<Partition*>& partitions, pg::BatchResult result) {
+  if (result.ok()) {
+    const pg::Rows& rows = result.rows[0];
+    for (int row = 0; row < rows.rows(); ++row) {
+      partitions[static_cast<size_t>(rows.Int4(row, 0)) - 1]->id = PartitionId{rows.Int4(row, 2)};
+    }
+  } else if (result.outcome == pg::Outcome::kFailure && !result.status.retryable()) {
+    for (Partition* partition : partitions) {
+      std::deque<PushGroup> groups = std::move(partition->groups);
+      partition->groups.clear();
+      for (PushGroup& group : groups) Fail(group, result.status);
+    }
+  }
+  // Making partitions twice does no harm, so any other end, also an unknown one, just goes again.
+  for (Partition* partition : partitions) {
+    if (partition->id || partition->groups.empty()) {
+      BecomeIdle(*partition);
+    } else {
+      Pause(*partition);
+    }
+  }
+}
+
+void PushQueue::TakeGroups(Partition& partition, Batch& batch) {
+  Batch::Part part{&partition, {}};
+  while (!partition.groups.empty()) {
+    PushGroup& group = partition.groups.front();
+    const bool first_of_all = batch.items == 0;
+    if (!first_of_all &&
+        (group.alone ||
+         batch.items + static_cast<int64_t>(group.items.size()) > limits_.items_per_batch ||
+         batch.bytes + group.bytes > limits_.bytes_per_batch)) {
+      break;
+    }
+    const bool alone = group.alone;
+    batch.items += static_cast<int64_t>(group.items.size());
+    batch.bytes += group.bytes;
+    part.work.groups.push_back(std::move(group));
+    partition.groups.pop_front();
+    if (alone) break;
+  }
+  if (part.work.groups.empty()) return;
+  partition.state = State::kInFlight;
+  part.work.Lay(*partition.id);
+  batch.parts.push_back(std::move(part));
+}
+
+void PushQueue::SendBatch() {
+  auto batch = std::make_shared<Batch>();
+  batch->n = ++next_batch_;
+  while (!ready_.empty() &&
+         static_cast<int64_t>(batch->parts.size()) < limits_.partitions_per_batch) {
+    Partition* partition = ready_.front();
+    const size_t parts = batch->parts.size();
+    TakeGroups(*partition, *batch);
+    if (batch->parts.size() == parts) break;  // the batch is full
+    ready_.pop_front();
+    if (batch->parts.back().work.groups.back().alone) break;
+  }
+
+  PushParams params(batch->parts.size());
+  for (size_t p = 0; p < batch->parts.size(); ++p) {
+    const Batch::Part& part = batch->parts[p];
+    const PartitionId id = *part.partition->id;
+    const DedupMemory& memory = part.partition->memory;
+    for (size_t s = 0; s < part.work.segments.size(); ++s) {
+      const PushSegment& segment = part.work.segments[s];
+      const bool all_new = std::all_of(
+          segment.timed_txns.begin(), segment.timed_txns.end(), [&](std::string_view txn) {
+            // An id of a message in this very partition may be meant: memory does not know those.
+            const auto message = DecodeMessageId(*Uuid::Parse(txn));
+            return memory.IsNew(txn) && (!message || message->partition != id);
+          });
+      params.Add(id, segment, all_new ? memory.from() : 0, all_new ? memory.to() : 0);
+      batch->segments.emplace_back(p, s);
+    }
+  }
+  scheduler_.Execute(*this, batch->items,
+                     pg::Batch(storage::kPushMessages, std::move(params).Take(broker_, batch->n)),
+                     [this, batch](pg::BatchResult result) { OnPushed(batch, std::move(result)); });
+}
+
+// ---- from PostgreSQL
+
+void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, pg::BatchResult result) {
+  switch (result.outcome) {
+    case pg::Outcome::kSuccess:
+      OnAnswered(*batch, result.rows[0]);
+      return;
+    case pg::Outcome::kUnknown:
+      log::Warn("a push batch ended without an answer; asking whether it committed",
+                {{"batch", batch->n}, {"items", batch->items}});
+      AskWhetherCommitted(batch);
+      return;
+    case pg::Outcome::kFailure:
+      if (result.status.retryable()) {
+        GoAgain(*batch);
+      } else {
+        OnRefused(*batch, result);
+      }
+      return;
+  }
+}
+
+void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
+  std::vector<std::string_view> trouble(batch.parts.size());  // busy, gone or again, per partition
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto [p, s] = batch.segments[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+    PushWork& work = batch.parts[p].work;
+    PushSegment& segment = work.segments[s];
+    const std::string_view status = rows.Text(row, 1);
+    const PartitionId id = segment.segment->partition;
+    if (status == "queued") {
+      segment.segment->base_seq = rows.Int8(row, 2);
+      segment.segment->created_micros = rows.TimestampTz(row, 3);
+      for (int32_t i = 0; i < segment.segment->count; ++i) {
+        const int64_t seq = segment.segment->base_seq + i;
+        Decide(work.lines[segment.first_line + static_cast<size_t>(i)],
+               {PushOutcome::Status::kQueued,
+                {segment.segment->CreatedMicros(seq) / 1000, id, seq},
+                {}});
+      }
+      batch.parts[p].partition->memory.Append(segment.segment->base_seq, segment.segment->count,
+                                              segment.timed_txns);
+      cache_.Put(segment.segment);
+    } else if (status == "duplicate") {
+      const PushLine& line =
+          work.lines[segment.first_line + static_cast<size_t>(rows.Int4(row, 4))];
+      Decide(line, {PushOutcome::Status::kDuplicate,
+                    {rows.TimestampTz(row, 3) / 1000, id, rows.Int8(row, 2)},
+                    {}});
+      trouble[p] = "again";
+    } else {
+      trouble[p] = status == "busy" ? "busy" : status == "gone" ? "gone" : "again";
+    }
+  }
+  for (size_t p = 0; p < batch.parts.size(); ++p) {
+    Partition& partition = *batch.parts[p].partition;
+    if (trouble[p].empty()) {
+      FinishPartition(partition, batch.parts[p].work);
+      continue;
+    }
+    Retake(partition, std::move(batch.parts[p].work.groups));
+    if (trouble[p] == "gone") {
+      partition.id.reset();
+      partition.memory.Clear();
+    }
+    if (trouble[p] == "busy") {
+      Pause(partition);
+    } else {
+      BecomeIdle(partition);
+    }
+  }
+}
+
+// All lines of a partition are stored: its twins are duplicates of them.
+void PushQueue::FinishPartition(Partition& partition, PushWork& work) {
+  for (const auto& [line, first] : work.twins) {
+    const PushLine& original = work.lines[first];
+    PushOutcome outcome = original.call->outcomes[original.item];
+    outcome.status = PushOutcome::Status::kDuplicate;
+    Decide(line, std::move(outcome));
+  }
+  partition.pause_ms = 0;
+  announce_(partition.queue, partition.name, *partition.id);
+  BecomeIdle(partition);
+}
+
+// Puts groups that are not settled back in front, in their order.
+void PushQueue::Retake(Partition& partition, std::vector<PushGroup> groups) {
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    const bool open = std::any_of(group->items.begin(), group->items.end(),
+                                  [&](uint32_t item) { return !group->call->decided[item]; });
+    if (open) partition.groups.push_front(std::move(*group));
+  }
+}
+
+void PushQueue::OnRefused(Batch& batch, const pg::BatchResult& result) {
+  const bool one_group = batch.parts.size() == 1 && batch.parts[0].work.groups.size() == 1;
+  if (one_group) {
+    Partition& partition = *batch.parts[0].partition;
+    Fail(batch.parts[0].work.groups[0], result.status);
+    BecomeIdle(partition);
+    return;
+  }
+  log::Warn("PostgreSQL refused a push batch; sending its callers' parts one by one",
+            {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
+  for (Batch::Part& part : batch.parts) {
+    for (PushGroup& group : part.work.groups) group.alone = true;
+    Retake(*part.partition, std::move(part.work.groups));
+    BecomeIdle(*part.partition);
+  }
+}
+
+void PushQueue::GoAgain(Batch& batch) {
+  for (Batch::Part& part : batch.parts) {
+    Retake(*part.partition, std::move(part.work.groups));
+    Pause(*part.partition);
+  }
+}
+
+void PushQueue::AskWhetherCommitted(const std::shared_ptr<Batch>& batch) {
+  doubtful_.push_back(batch);
+  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
+}
+
+void PushQueue::OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
+  batch->asking = false;
+  if (!result.ok()) return;  // still doubtful: asked again at the next tick
+  std::erase(doubtful_, batch);
+  const pg::Rows& rows = result.rows[0];
+  if (!rows.Bool(0, 0)) {
+    GoAgain(*batch);
+    return;
+  }
+  // It committed. What it stored is found again as duplicates of itself, which is only certain
+  // for items with a transactionId; the places of the others are in the row.
+  const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
+  const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
+  pg::ArrayReader times = rows.Array(0, 3);
+  std::unordered_map<int32_t, std::deque<std::pair<int64_t, int64_t>>> places;
+  for (size_t i = 0; i < partitions.size() && times.Next(); ++i) {
+    places[partitions[i]].emplace_back(base_seqs[i], times.TimestampTz());
+  }
+  for (Batch::Part& part : batch->parts) {
+    auto& stored = places[part.partition->id->value];
+    if (stored.size() != part.work.segments.size()) {  // it was busy or had duplicates
+      Retake(*part.partition, std::move(part.work.groups));
+      BecomeIdle(*part.partition);
+      continue;
+    }
+    for (PushSegment& segment : part.work.segments) {
+      const auto [base_seq, created] = stored.front();
+      stored.pop_front();
+      for (int32_t i = 0; i < segment.segment->count; ++i) {
+        Decide(part.work.lines[segment.first_line + static_cast<size_t>(i)],
+               {PushOutcome::Status::kQueued,
+                {(created + i) / 1000, *part.partition->id, base_seq + i},
+                {}});
+      }
+    }
+    part.partition->memory.Clear();
+    FinishPartition(*part.partition, part.work);
+  }
+}
+
+// ---- outcomes
+
+void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
+  PushCall& call = *line.call;
+  if (call.decided[line.item]) return;
+  const size_t bytes = BytesOf(call.request.items[line.item]);
+  call.decided[line.item] = true;
+  call.outcomes[line.item] = std::move(outcome);
+  --items_waiting_;
+  bytes_waiting_ -= bytes;
+  if (--call.open == 0) Answer(call);
+}
+
+// A call of which nothing was stored, through no fault of its own, is an error as a whole.
+void PushQueue::Answer(PushCall& call) {
+  const bool any_stored = std::any_of(
+      call.outcomes.begin(), call.outcomes.end(),
+      [](const PushOutcome& outcome) { return outcome.status != PushOutcome::Status::kFailed; });
+  if (!call.trouble.ok() && !any_stored) {
+    call.request.done(call.request, call.trouble);
+  } else {
+    call.request.done(call.request, std::move(call.outcomes));
+  }
+}
+
+void PushQueue::Fail(PushGroup& group, const Status& status) {
+  if (status.retryable()) group.call->trouble = status;
+  for (const uint32_t item : group.items) {
+    Decide({group.call.get(), item}, {PushOutcome::Status::kFailed, {}, status.message()});
+  }
+}
+
+// Answers the whole call with an error. Items of it that wait somewhere are skipped from now on.
+void PushQueue::FailCall(PushCall& call, const Status& status) {
+  call.open = 0;
+  call.request.done(call.request, status);
+}
+
+// ---- waiting
+
+void PushQueue::Pause(Partition& partition) {
+  partition.state = State::kPaused;
+  partition.pause_ms = std::clamp<int64_t>(partition.pause_ms * 2, 1, kPauseMaxMs);
+  paused_.emplace_back(loop_.NowMillis() + partition.pause_ms, &partition);
+  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
+}
+
+void PushQueue::OnTick() {
+  const int64_t now = loop_.NowMillis();
+  const bool any_up = scheduler_.AnyUp();
+  std::vector<std::pair<int64_t, Partition*>> due;
+  for (auto paused = paused_.begin(); paused != paused_.end();) {
+    if (paused->first <= now) {
+      due.push_back(*paused);
+      paused = paused_.erase(paused);
+    } else {
+      ++paused;
+    }
+  }
+  for (auto& [until, partition] : due) {
+    // Whoever has waited too long gets an answer; nothing of it is stored.
+    while (!partition->groups.empty() && partition->groups.front().call->deadline_ms <= now) {
+      PushGroup group = std::move(partition->groups.front());
+      partition->groups.pop_front();
+      Fail(group, Status(any_up ? Code::kOverloaded : Code::kDatabaseUnavailable,
+                         any_up ? "The partition was busy for too long" : ""));
+    }
+    BecomeIdle(*partition);
+  }
+  for (const auto& batch : doubtful_) {
+    if (batch->asking || !any_up) continue;
+    batch->asking = true;
+    pg::Params params(2);
+    params.Int8(broker_).Int8(batch->n);
+    scheduler_.Execute(*this, 1, pg::Batch(storage::kResolveBatch, std::move(params)),
+                       [this, batch](pg::BatchResult result) { OnCommitKnown(batch, result); });
+  }
+  if (paused_.empty() && doubtful_.empty()) tick_.Stop();
+  scheduler_.Wake();
+}
+
+}  // namespace queen::sidecar

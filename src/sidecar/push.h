@@ -1,0 +1,122 @@
+// PushQueue: from pushed items to committed segments. Items wait per partition, in order, and a
+// partition is in at most one batch in flight, so its pushes commit in the order they came (I1).
+//
+//   a partition with items is   unresolved  its id is not known        -> kEnsurePartitions
+//                               ready       in ready_, next in a batch -> kPushMessages
+//                               in flight   its later items wait
+//                               paused      it was busy in PostgreSQL; tried again soon
+//
+// How a batch may end, and what becomes of its items:
+//   queued       answered; the segments go to the cache and the partition is announced
+//   duplicate    those lines are answered, the others go again at once
+//   busy, gone   the partition goes again, after a pause or with a new id
+//   refused      one caller's fault must not be another's (I7): every group goes again by itself,
+//                and only a group refused alone is answered `failed`
+//   not sent, or try again    all go again until their deadline
+//   unknown      PostgreSQL is asked whether the batch committed; only then are its items answered
+//                or sent again
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "loop/timer.h"
+#include "sidecar/push_batch.h"
+#include "sidecar/scheduler.h"
+#include "sidecar/segment_cache.h"
+
+namespace queen::sidecar {
+
+struct PushLimits {
+  int64_t items_per_batch = 1'000;  // at least one group, whatever its size
+  size_t bytes_per_batch = size_t{8} << 20;
+  int64_t partitions_per_batch = 200;  // each holds an advisory lock until the commit
+  int64_t items_waiting_max = 200'000;
+  size_t bytes_waiting_max = size_t{256} << 20;
+  int64_t deadline_ms = 30'000;         // from arrival to "503, try again"
+  size_t idle_partitions_max = 50'000;  // remembered with their id and dedup memory
+};
+
+class PushQueue final : public Scheduler::Source {
+ public:
+  // Called after a commit, once per partition.
+  using Announce =
+      UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
+
+  PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PushLimits& limits,
+            int64_t broker, Announce announce);
+
+  void Submit(PushRequest request);
+
+  // A connection was lost: the database behind it may have gone back in time. Drops what is only
+  // remembered.
+  void Forget();
+
+  int64_t items_waiting() const { return items_waiting_; }
+
+  bool HasWork() const override;
+  void SendOne() override;
+
+ private:
+  enum class State { kIdle, kUnresolved, kResolving, kReady, kInFlight, kPaused };
+
+  struct Partition {
+    std::string queue;
+    std::string name;
+    std::optional<PartitionId> id;
+    State state = State::kIdle;
+    std::deque<PushGroup> groups;
+    DedupMemory memory;
+    int64_t pause_ms = 0;  // of the last pause, 0 when it was not busy
+    std::list<Partition*>::iterator idle_place;
+  };
+  struct Batch;
+
+  Partition& PartitionOf(std::string_view queue, std::string_view name);
+  void Enqueue(Partition& partition);
+  void BecomeIdle(Partition& partition);
+  void Retake(Partition& partition, std::vector<PushGroup> groups);
+
+  void SendEnsure();
+  void OnEnsured(const std::vector<Partition*>& partitions, pg::BatchResult result);
+  void SendBatch();
+  void TakeGroups(Partition& partition, Batch& batch);
+  void OnPushed(const std::shared_ptr<Batch>& batch, pg::BatchResult result);
+  void OnAnswered(Batch& batch, const pg::Rows& rows);
+  void FinishPartition(Partition& partition, PushWork& work);
+  void OnRefused(Batch& batch, const pg::BatchResult& result);
+  void AskWhetherCommitted(const std::shared_ptr<Batch>& batch);
+  void OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
+  void GoAgain(Batch& batch);
+
+  void Decide(const PushLine& line, PushOutcome outcome);
+  void Answer(PushCall& call);
+  void Fail(PushGroup& group, const Status& status);
+  void FailCall(PushCall& call, const Status& status);
+  void Pause(Partition& partition);
+  void OnTick();
+
+  Loop& loop_;
+  Scheduler& scheduler_;
+  SegmentCache& cache_;
+  const PushLimits limits_;
+  const int64_t broker_;
+  Announce announce_;
+  int64_t next_batch_ = 0;
+
+  std::string key_;  // scratch for look-ups
+  std::unordered_map<std::string, std::unique_ptr<Partition>> partitions_;
+  std::list<Partition*> idle_;  // least recently used first
+  std::deque<Partition*> unresolved_;
+  std::deque<Partition*> ready_;
+  std::vector<std::pair<int64_t, Partition*>> paused_;  // until when
+  std::vector<std::shared_ptr<Batch>> doubtful_;        // waiting to ask whether they committed
+  int64_t items_waiting_ = 0;
+  size_t bytes_waiting_ = 0;
+  Timer tick_;  // runs while something is paused, doubtful or waiting for PostgreSQL
+};
+
+}  // namespace queen::sidecar

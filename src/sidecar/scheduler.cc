@@ -1,0 +1,75 @@
+#include "sidecar/scheduler.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace queen::sidecar {
+
+std::string_view NameOf(Operation operation) {
+  switch (operation) {
+    case Operation::kPush:
+      return "push";
+    case Operation::kPop:
+      return "pop";
+    case Operation::kAck:
+      return "ack";
+    case Operation::kTransaction:
+      return "transaction";
+    case Operation::kRenewLease:
+      return "renew_lease";
+  }
+  return "?";
+}
+
+Scheduler::Scheduler(Loop& loop, pg::Slots& slots)
+    : slots_(slots), end_of_turn_(loop, [this] { Run(); }) {}
+
+void Scheduler::Add(Source& source, Operation operation, int in_flight_max) {
+  entries_.push_back({&source, operation, in_flight_max});
+}
+
+Scheduler::Entry& Scheduler::EntryOf(const Source& source) {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.source == &source; });
+  assert(entry != entries_.end());
+  return *entry;
+}
+
+int Scheduler::FreeSlots() const { return std::max(1, slots_.counts().free); }
+
+void Scheduler::Run() {
+  // Ends when a whole round finds nobody to serve, or no slot.
+  for (size_t passed = 0; passed < entries_.size();) {
+    if (slots_.FindFree() == pg::Slots::kNone) return;
+    Entry& entry = entries_[next_];
+    next_ = (next_ + 1) % entries_.size();
+    if (entry.in_flight < entry.in_flight_max && entry.source->HasWork()) {
+      entry.source->SendOne();
+      passed = 0;
+    } else {
+      ++passed;
+    }
+  }
+}
+
+void Scheduler::Execute(Source& source, int64_t items, pg::Batch batch,
+                        pg::BatchCallback callback) {
+  Entry& entry = EntryOf(source);
+  ++entry.in_flight;
+  const auto index = static_cast<size_t>(&entry - entries_.data());
+  const int64_t started = SteadyMicros();
+  slots_.Execute(std::move(batch), [this, index, items, started, callback = std::move(callback)](
+                                       pg::BatchResult result) mutable {
+    Entry& done = entries_[index];
+    --done.in_flight;
+    OperationStats& stats = stats_[static_cast<size_t>(done.operation)];
+    ++stats.count;
+    stats.items += items;
+    stats.total_micros += SteadyMicros() - started;
+    callback(std::move(result));
+    Wake();
+  });
+}
+
+}  // namespace queen::sidecar

@@ -1,0 +1,80 @@
+// Scheduler: shares a worker's PostgreSQL slots between the operations, so that none starves
+// another. Each operation is a Source; whenever a slot is free, the sources that have work are
+// asked in turn for one batch each. Natural batching follows: while all slots are busy, work piles
+// up in its source and the next batch takes it all.
+//
+// Sources are asked at the end of the loop's turn, so what arrived together goes together.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "loop/end_of_turn.h"
+#include "pg/slots.h"
+
+namespace queen::sidecar {
+
+enum class Operation { kPush, kPop, kAck, kTransaction, kRenewLease };
+inline constexpr size_t kOperationCount = 5;
+std::string_view NameOf(Operation operation);
+
+struct OperationStats {
+  int64_t count = 0;  // batches sent
+  int64_t items = 0;
+  int64_t total_micros = 0;
+};
+
+class Scheduler {
+ public:
+  class Source {
+   public:
+    virtual bool HasWork() const = 0;
+    // Sends one batch through Scheduler::Execute. REQUIRES: HasWork()
+    virtual void SendOne() = 0;
+
+   protected:
+    ~Source() = default;
+  };
+
+  Scheduler(Loop& loop, pg::Slots& slots);
+
+  // `in_flight_max` batches of this source at once. REQUIRES: the source outlives this
+  void Add(Source& source, Operation operation, int in_flight_max);
+
+  // There is new work, or a slot has become free.
+  void Wake() { end_of_turn_.Request(); }
+
+  // From SendOne: sends `batch` on a free slot and counts it.
+  void Execute(Source& source, int64_t items, pg::Batch batch, pg::BatchCallback callback);
+
+  // Free slots, at least 1: how many parts a pile of work is best split into.
+  int FreeSlots() const;
+  bool AnyUp() const { return slots_.counts().up > 0; }
+
+  const OperationStats& stats(Operation operation) const {
+    return stats_[static_cast<size_t>(operation)];
+  }
+  int busy() const { return slots_.counts().busy; }
+  int total() const { return slots_.counts().total; }
+
+ private:
+  struct Entry {
+    Source* source;
+    Operation operation;
+    int in_flight_max;
+    int in_flight = 0;
+  };
+
+  void Run();
+  Entry& EntryOf(const Source& source);
+
+  pg::Slots& slots_;
+  std::vector<Entry> entries_;
+  size_t next_ = 0;  // whose turn it is
+  std::array<OperationStats, kOperationCount> stats_{};
+  EndOfTurn end_of_turn_;
+};
+
+}  // namespace queen::sidecar

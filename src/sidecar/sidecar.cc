@@ -1,0 +1,57 @@
+#include "sidecar/sidecar.h"
+
+#include <algorithm>
+
+namespace queen::sidecar {
+namespace {
+
+// Few write transactions at once make large batches; the other operations may use every slot.
+constexpr int kPushesInFlightMax = 2;
+constexpr int kAcksInFlightMax = 2;
+
+}  // namespace
+
+Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
+                 Notices& notices)
+    : delivered_(delivered),
+      slots_(loop, options.connect, options.slots),
+      scheduler_(loop, slots_),
+      cache_(options.segment_cache_bytes),
+      push_(loop, scheduler_, cache_, options.push, options.broker,
+            [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
+              notices.Pushed(queue, partition, id);
+            }),
+      pop_(loop, scheduler_, cache_, options.pop),
+      ack_(loop, scheduler_, delivered, options.ack,
+           [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
+                      int64_t ready_in_ms) {
+             notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
+           }),
+      renew_(loop, scheduler_) {
+  scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
+  scheduler_.Add(pop_, Operation::kPop, options.slots);
+  scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
+  scheduler_.Add(renew_, Operation::kRenewLease, 1);
+}
+
+Sidecar::~Sidecar() = default;
+
+void Sidecar::Start() {
+  started_ = true;
+  slots_.Start({.on_free = [this](int) { scheduler_.Wake(); },
+                .on_up = {},
+                .on_down = [this](int, const Status&) { OnDown(); }});
+}
+
+void Sidecar::Close(UniqueFunction<void()> done) { slots_.Close(std::move(done)); }
+
+// The database behind the connection may have gone back in time (a failover), so nothing that is
+// only remembered is trusted any more.
+void Sidecar::OnDown() {
+  cache_.Clear();
+  delivered_.Clear();
+  push_.Forget();
+  pop_.Forget();
+}
+
+}  // namespace queen::sidecar

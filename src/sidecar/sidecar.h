@@ -1,0 +1,75 @@
+// Sidecar: the engine of one worker. Owns its PostgreSQL slots, the queues of the operations and
+// the caches, all on the worker's loop. Nothing in here is needed to be right after a crash: the
+// database is the only truth, and losing a connection drops every cache and hint.
+#pragma once
+
+#include <memory>
+
+#include "config/config.h"
+#include "pg/slots.h"
+#include "sidecar/ack.h"
+#include "sidecar/pop_state_machine.h"
+#include "sidecar/push.h"
+#include "sidecar/renew.h"
+#include "sidecar/scheduler.h"
+#include "sidecar/segment_cache.h"
+
+namespace queen::sidecar {
+
+struct SidecarOptions {
+  pg::ConnectOptions connect;
+  int slots = 4;
+  int64_t broker = 0;  // this sidecar's name in queen.batches, random
+  size_t segment_cache_bytes = size_t{32} << 20;
+  PushLimits push;
+  PopLimits pop;
+  AckLimits ack;
+};
+
+// What a sidecar tells the others of its process.
+class Notices {
+ public:
+  virtual void Pushed(std::string_view queue, std::string_view partition, PartitionId id) = 0;
+  virtual void Freed(std::string_view queue, std::string_view partition, PartitionId id,
+                     std::string_view group, int64_t ready_in_ms) = 0;
+
+ protected:
+  ~Notices() = default;
+};
+
+class Sidecar {
+ public:
+  // On the loop's thread. `delivered` and `notices` outlive this.
+  Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
+          Notices& notices);
+  ~Sidecar();  // REQUIRES: closed, or never started
+
+  // Begins to connect. Once, when the schema is in place.
+  void Start();
+  // Takes no more batches, waits for those in flight. What still waits is never answered, so the
+  // clients must be gone. Once.
+  void Close(UniqueFunction<void()> done);
+
+  PushQueue& push() { return push_; }
+  PopStateMachine& pop() { return pop_; }
+  AckQueue& ack() { return ack_; }
+  RenewQueue& renew() { return renew_; }
+  const Scheduler& scheduler() const { return scheduler_; }
+  const SegmentCache& cache() const { return cache_; }
+  bool database_up() const { return started_ && scheduler_.AnyUp(); }
+
+ private:
+  void OnDown();
+
+  state::DeliveredIndex& delivered_;
+  pg::Slots slots_;
+  Scheduler scheduler_;
+  SegmentCache cache_;
+  PushQueue push_;
+  PopStateMachine pop_;
+  AckQueue ack_;
+  RenewQueue renew_;
+  bool started_ = false;
+};
+
+}  // namespace queen::sidecar

@@ -1,0 +1,76 @@
+#include "storage/procedures.h"
+
+namespace queen::storage {
+namespace {
+
+using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables below are made of them
+
+}  // namespace
+
+const pg::Statement kEnsurePartitions{
+    "ensure_partitions",
+    "SELECT ordinal, queue_id, partition_id FROM queen.ensure_partitions($1, $2)",
+    {kTextArray, kTextArray}};
+
+const pg::Statement kNamePops{
+    "name_pops",
+    "SELECT u.ordinal::int, g.queue_id, g.group_id, p.id"
+    " FROM unnest($1, $2, $3, $4, $5)"
+    " WITH ORDINALITY AS u(queue, name, mode, start, partition, ordinal)"
+    " CROSS JOIN LATERAL queen.ensure_group(u.queue, u.name, u.mode, u.start) g"
+    " LEFT JOIN queen.partitions p ON p.queue_id = g.queue_id AND p.name = u.partition",
+    {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
+
+const pg::Statement kPushMessages{
+    "push_messages",
+    "SELECT ordinal, status, base_seq, created_at, line FROM queen.push_messages("
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    {kInt8, kInt8, kBool, kInt4Array, kInt4Array, kTextArray, kTextArray, kTextArray, kTextArray,
+     kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray, kInt8Array, kInt8Array}};
+
+const pg::Statement kResolveBatch{
+    "resolve_batch",
+    "SELECT committed, partitions, base_seqs, created_ats FROM queen.resolve_batch($1, $2)",
+    {kInt8, kInt8}};
+
+const pg::Statement kLease{
+    "pop_sm_lease",
+    "SELECT l.ordinal, l.state, l.ready_in_ms, l.cursor, l.lease_end, l.settled::text,"
+    " l.attempt_seqs, l.attempt_counts, l.segment_bases, l.segment_counts, l.segment_times,"
+    " (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::bigint, p.name"
+    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8) l"
+    " LEFT JOIN queen.partitions p ON p.id = ($2)[l.ordinal]",
+    {kInt4Array, kInt4Array, kInt4Array, kUuidArray, kInt4Array, kInt4Array, kBoolArray, kInt8}};
+
+const pg::Statement kFetch{"pop_sm_fetch",
+                           "SELECT ordinal, count, created_at, payloads, txns, meta"
+                           " FROM queen.pop_sm_fetch($1, $2)",
+                           {kInt4Array, kInt8Array}};
+
+const pg::Statement kRelease{"pop_sm_release",
+                             "SELECT ordinal, state FROM queen.pop_sm_release($1, $2, $3)",
+                             {kInt4Array, kInt4Array, kUuidArray}};
+
+const pg::Statement kResolve{
+    "pop_sm_resolve",
+    "SELECT partition_id, ready_in_ms, next_after FROM queen.pop_sm_resolve($1, $2, $3, $4)",
+    {kInt4, kInt4, kInt4, kInt4}};
+
+const pg::Statement kFindAckTargets{"find_ack_targets",
+                                    "SELECT ordinal, queue_name, partition_name, group_id, seq"
+                                    " FROM queen.find_ack_targets($1, $2, $3)",
+                                    {kInt4Array, kTextArray, kTextArray}};
+
+const pg::Statement kAckMessages{
+    "ack_messages",
+    "SELECT ordinal, state, cursor, settled, failed, lease_end, new_cursor, released, ready_in_ms,"
+    " dead_seqs FROM queen.ack_messages("
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    {kInt8, kInt8, kInt4Array, kInt4Array, kUuidArray, kInt8Array, kTextArray, kInt8Array,
+     kInt8Array, kBoolArray, kInt4Array, kInt8Array, kTextArray, kTextArray}};
+
+const pg::Statement kRenewLease{"renew_lease",
+                                "SELECT ordinal, state, lease_until FROM queen.renew_lease($1, $2)",
+                                {kUuidArray, kInt4Array}};
+
+}  // namespace queen::storage

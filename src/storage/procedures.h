@@ -1,0 +1,43 @@
+// The SQL the broker speaks: every statement is a call of a procedure in sql/procedures (or a plain
+// look-up), and the names of SQL functions stand nowhere else. Parameters and columns are in the
+// order written here; the procedure's file says what they mean.
+#pragma once
+
+#include "pg/statement.h"
+
+namespace queen::storage {
+
+// queues text[], partitions text[] -> ordinal, queue_id, partition_id
+extern const pg::Statement kEnsurePartitions;
+// queues, groups, modes, times, partitions (names; NULL = any)
+//   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for queues that exist
+extern const pg::Statement kNamePops;
+
+// broker, n, wait, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins,
+// time_maxs, untimed, known_froms, known_tos -> ordinal, status, base_seq, created_at, line
+extern const pg::Statement kPushMessages;
+// broker, n -> committed, partitions, base_seqs, created_ats; after an unknown end: once it has
+// answered "not committed", that batch never will be
+extern const pg::Statement kResolveBatch;
+
+// requests, partitions, groups, leases, batches, seconds, auto_acks, max_bytes
+//   -> ordinal, state, ready_in_ms, cursor, lease_end, settled, attempt_seqs, attempt_counts,
+//      segment_bases, segment_counts, segment_times, lease_ms, partition_name
+extern const pg::Statement kLease;
+// partitions, base_seqs -> ordinal, count, created_at, payloads, txns, meta
+extern const pg::Statement kFetch;
+// partitions, groups, leases -> ordinal, state
+extern const pg::Statement kRelease;
+// queue_id, group_id, after, page -> partition_id, ready_in_ms, next_after
+extern const pg::Statement kResolve;
+
+// partitions, groups text[], txns -> ordinal, queue_name, partition_name, group_id, seq
+extern const pg::Statement kFindAckTargets;
+// broker, n, partitions, groups, leases, bases, dones, cumulatives, retry_froms, ends, item_keys,
+// item_seqs, item_kinds, item_errors
+//   -> ordinal, state, cursor, settled, failed, lease_end, new_cursor, released, ready_in_ms, dead
+extern const pg::Statement kAckMessages;
+// leases, seconds -> ordinal, state, lease_until
+extern const pg::Statement kRenewLease;
+
+}  // namespace queen::storage

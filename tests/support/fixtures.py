@@ -1,0 +1,73 @@
+"""Fixtures: factories whose products are closed at the end of the test, in reverse order.
+
+At teardown each product's log is printed, so that pytest shows it when the test failed.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+
+import pytest
+
+from .broker import Broker, binary
+from .postgres import Postgres
+from .proxy import Proxy
+
+
+@pytest.fixture
+def closing():
+    """closing(thing) -> thing, closed at the end of the test."""
+    things = []
+
+    def add(thing):
+        things.append(thing)
+        return thing
+
+    yield add
+    with contextlib.ExitStack() as stack:  # closes the rest even when one of them fails
+        for thing in things:
+            stack.callback(thing.close)
+        for thing in things:
+            if hasattr(thing, "log"):
+                print(f"---- log of {type(thing).__name__} {thing.directory}\n{thing.log()[-20000:]}")
+
+
+@pytest.fixture
+def make_postgres(closing):
+    """make_postgres(settings=None, start=True) -> Postgres."""
+    def make(settings=None, start=True):
+        postgres = closing(Postgres(settings))
+        if start:
+            postgres.start()
+        return postgres
+    return make
+
+
+@pytest.fixture
+def postgres(make_postgres):
+    """One running external cluster."""
+    return make_postgres()
+
+
+@pytest.fixture
+def make_broker(closing):
+    """make_broker(*args, env=..., data_dir=...) -> Broker, not started."""
+    if not os.access(binary(), os.X_OK):
+        pytest.fail(f"{binary()} is not there; build it or set QUEEN_BINARY")
+    return lambda *args, **options: closing(Broker(*args, **options))
+
+
+@pytest.fixture
+def make_proxy(closing):
+    """make_proxy(host, port) -> Proxy."""
+    return lambda host, port: closing(Proxy(host, port))
+
+
+@pytest.fixture
+def directory():
+    """An empty directory that every user may pass through."""
+    path = tempfile.mkdtemp(prefix="queen-test.", dir="/tmp")
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
