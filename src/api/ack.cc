@@ -156,11 +156,11 @@ std::string WriteAckReply(const std::vector<AckItem>& items,
   return out;
 }
 
-void HandleAck(const Context& context, http::Request request, http::Reply reply) {
+void HandleAck(const Context& context, const http::Request& request, http::Reply reply) {
   Handle(context, std::move(reply), ParseAck(request.body()));
 }
 
-void HandleAckBatch(const Context& context, http::Request request, http::Reply reply) {
+void HandleAckBatch(const Context& context, const http::Request& request, http::Reply reply) {
   Handle(context, std::move(reply), ParseAckBatch(request.body()));
 }
 

@@ -17,8 +17,8 @@ namespace queen::api {
 
 inline constexpr size_t kAckItemsMax = 200'000;
 
-void HandleAck(const Context& context, http::Request request, http::Reply reply);
-void HandleAckBatch(const Context& context, http::Request request, http::Reply reply);
+void HandleAck(const Context& context, const http::Request& request, http::Reply reply);
+void HandleAckBatch(const Context& context, const http::Request& request, http::Reply reply);
 
 // The body of the single form, as a list of one.
 Result<std::vector<sidecar::AckItem>> ParseAck(std::string_view body);

@@ -62,7 +62,7 @@ http::Response WriteExtendLeaseReply(std::string_view lease_id, const RenewResul
   return response;
 }
 
-void HandleExtendLease(const Context& context, http::Request request, http::Reply reply) {
+void HandleExtendLease(const Context& context, const http::Request& request, http::Reply reply) {
   const Result<int32_t> seconds = ParseExtendLease(request.body());
   if (!seconds.ok()) return reply.SendError(seconds.status());
   std::string text(request.Param("leaseId"));

@@ -18,7 +18,7 @@ namespace queen::api {
 
 inline constexpr int64_t kExtendSecondsMax = 31'536'000;
 
-void HandleExtendLease(const Context& context, http::Request request, http::Reply reply);
+void HandleExtendLease(const Context& context, const http::Request& request, http::Reply reply);
 
 // The seconds the body asks for, 0 when it does not say: {}, [], null and no body are the same.
 Result<int32_t> ParseExtendLease(std::string_view body);

@@ -109,7 +109,7 @@ void SendPopError(Loop& loop, bool wait, http::Reply reply, const Status& status
   SendLater(loop, std::move(reply), std::move(response), kPopRefusalDelayMs);
 }
 
-void HandlePop(const Context& context, http::Request request, http::Reply reply) {
+void HandlePop(const Context& context, const http::Request& request, http::Reply reply) {
   // The router serves HEAD like GET, but a pop takes messages out.
   if (request.method() == http::Method::kHead) {
     return reply.SendError(Status(Code::kMethodNotAllowed));

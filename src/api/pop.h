@@ -31,7 +31,7 @@ inline constexpr int64_t kPopLeaseSecondsMax = 31'536'000;
 inline constexpr int64_t kPopRefusalDelayMs = 1'000;
 
 // Serves all three routes: the path's parameters tell them apart.
-void HandlePop(const Context& context, http::Request request, http::Reply reply);
+void HandlePop(const Context& context, const http::Request& request, http::Reply reply);
 
 // The request for the engine; kInvalidRequest names the parameter that cannot be used.
 Result<sidecar::PopRequest> ParsePop(const http::Request& request, int64_t now_micros);

@@ -98,7 +98,7 @@ std::string WritePushReply(const std::vector<PushItem>& items,
   return out;
 }
 
-void HandlePush(const Context& context, http::Request request, http::Reply reply) {
+void HandlePush(const Context& context, http::Request& request, http::Reply reply) {
   PushRequest push;
   push.body = request.TakeBody();
   const std::string producer_sub =

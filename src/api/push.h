@@ -18,7 +18,8 @@
 
 namespace queen::api {
 
-void HandlePush(const Context& context, http::Request request, http::Reply reply);
+// Takes the body out of the request.
+void HandlePush(const Context& context, http::Request& request, http::Reply reply);
 
 // Fills push.items from push.body.
 Status ParsePush(std::string_view producer_sub, sidecar::PushRequest& push);

@@ -15,11 +15,10 @@ using http::Method;
 using http::Reply;
 using http::Request;
 
-using ContextHandler = void (*)(const Context&, Request, Reply);
-
+template <typename ContextHandler>
 http::Handler Bind(const Context& context, ContextHandler handler) {
   return [&context, handler](Request request, Reply reply) {
-    handler(context, std::move(request), std::move(reply));
+    handler(context, request, std::move(reply));
   };
 }
 
@@ -34,11 +33,14 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kPost, "/api/v1/ack", Bind(context, HandleAck));
   router.Add(Method::kPost, "/api/v1/ack/batch", Bind(context, HandleAckBatch));
   router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
-  router.Add(Method::kGet, "/livez", [](Request, Reply reply) { HandleLivez(std::move(reply)); });
-  router.Add(Method::kGet, "/readyz",
-             [&context](Request, Reply reply) { HandleReadyz(context.health, std::move(reply)); });
-  router.Add(Method::kGet, "/health",
-             [&context](Request, Reply reply) { HandleHealth(context.health, std::move(reply)); });
+  router.Add(Method::kGet, "/livez",
+             [](const Request&, Reply reply) { HandleLivez(std::move(reply)); });
+  router.Add(Method::kGet, "/readyz", [&context](const Request&, Reply reply) {
+    HandleReadyz(context.health, std::move(reply));
+  });
+  router.Add(Method::kGet, "/health", [&context](const Request&, Reply reply) {
+    HandleHealth(context.health, std::move(reply));
+  });
 }
 
 }  // namespace queen::api

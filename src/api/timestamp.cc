@@ -99,7 +99,8 @@ bool TakeOffset(Cursor& in, int64_t& seconds) {
   int minutes = 0;
   if (!in.Number(2, hours) || !in.Take(":") || !in.Number(2, minutes)) return false;
   if (hours > 23 || minutes > 59) return false;
-  seconds = (west ? -1 : 1) * (hours * 3600 + minutes * 60);
+  seconds = hours * 3600 + minutes * 60;
+  if (west) seconds = -seconds;
   return true;
 }
 
