@@ -96,7 +96,7 @@ Status ReplaceFile(const std::string& path, const std::string& text, const Clust
   }
   const bool written =
       done == text.size() && (!user.drops || fchown(fd, user.uid, user.gid) == 0) && fsync(fd) == 0;
-  const Status failure = written ? Status::Ok() : CannotWrite(temporary);
+  Status failure = written ? Status::Ok() : CannotWrite(temporary);
   close(fd);
   if (!failure.ok()) return failure;
   if (rename(temporary.c_str(), path.c_str()) != 0) return CannotWrite(path);

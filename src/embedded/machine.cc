@@ -10,7 +10,7 @@
 namespace queen::embedded {
 namespace {
 
-constexpr int64_t kMegabyte = 1024 * 1024;
+constexpr int64_t kMegabyte = int64_t{1024} * 1024;
 
 // Bytes in a cgroup file, or `otherwise` when there is none or it says "max".
 int64_t ReadLimit(const std::string& path, int64_t otherwise) {

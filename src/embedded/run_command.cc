@@ -15,7 +15,7 @@
 namespace queen::embedded {
 namespace {
 
-constexpr size_t kOutputBytesMax = 64 * 1024;
+constexpr size_t kOutputBytesMax = size_t{64} * 1024;
 
 // Reads until end of file; false when the deadline passed first.
 bool ReadAll(int fd, int64_t deadline_ms, std::string& text) {

@@ -46,7 +46,7 @@ void LimitServerLog(const std::string& path, int64_t bytes_max) {
 }
 
 std::string TailOfServerLog(const std::string& path, int64_t from, int lines_max) {
-  constexpr int64_t kTailBytes = 16 * 1024;
+  constexpr int64_t kTailBytes = int64_t{16} * 1024;
   std::ifstream file(path);
   const int64_t size = ServerLogSize(path);
   // A log that was cut short meanwhile is read from its beginning.

@@ -10,7 +10,7 @@
 
 namespace queen::embedded {
 
-inline constexpr int64_t kLogBytesMax = 32 * 1024 * 1024;
+inline constexpr int64_t kLogBytesMax = int64_t{32} * 1024 * 1024;
 
 // The descriptor to give to the server; the caller closes it.
 Result<int> OpenServerLog(const std::string& path);
