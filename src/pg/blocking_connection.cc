@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "pg/sqlstate.h"
 
 namespace queen::pg {
 namespace {
@@ -25,19 +26,6 @@ void LogNotice(void*, const char* message) {
 std::string FieldOf(const pg_result* result, int field) {
   const char* text = PQresultErrorField(result, field);
   return text == nullptr ? "" : text;
-}
-
-Code CodeOf(std::string_view sqlstate) {
-  if (const auto ours = CodeOfSqlState(sqlstate)) return *ours;
-  if (sqlstate == "57014") return Code::kStatementTimeout;
-  if (sqlstate == "40001" || sqlstate == "40P01" || sqlstate == "55P03") {
-    return Code::kDatabaseRetry;
-  }
-  // Connection exceptions, and a server that stops or starts.
-  if (sqlstate.starts_with("08") || sqlstate.starts_with("57P")) {
-    return Code::kDatabaseUnavailable;
-  }
-  return Code::kDatabaseRefused;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "sidecar/family_pop.h"
 #include "storage/lines.h"
 
 namespace queen::sidecar {
@@ -87,6 +88,13 @@ void EngineRouter::On(size_t owner, Task task) {
   shard.loop->Post([sidecar = shard.sidecar, task = std::move(task)]() mutable { task(*sidecar); });
 }
 
+Sidecar& EngineRouter::Here() const {
+  const auto shard = std::find_if(shards_.shards.begin(), shards_.shards.end(),
+                                  [this](const Shards::Shard& s) { return s.loop == &here_; });
+  assert(shard != shards_.shards.end());
+  return *shard->sidecar;
+}
+
 // ---- push
 
 void EngineRouter::Push(PushRequest request) {
@@ -136,6 +144,12 @@ void EngineRouter::PushSplit(PushRequest request) {
 // ---- pop
 
 CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
+  if (request.namespace_name || request.task) {
+    auto family = std::make_shared<FamilyPop>(here_, *this, Here().lookups(), std::move(request),
+                                              std::move(done));
+    family->Start();
+    return [family] { family->Cancel(); };
+  }
   const uint64_t ticket = g_next_ticket.fetch_add(1, std::memory_order_relaxed);
   const size_t owner = shards_.OwnerOfQueue(request.queue);
   PopDone answer = [this, here = &here_, group = request.group,
@@ -199,9 +213,10 @@ void EngineRouter::Ack(AckRequest request) {
     if (!item.partition) continue;
     here = here && shards_.shards[shards_.OwnerOfPartition(*item.partition)].loop == &here_;
   }
-  if (!here) return AckSplit(std::move(request));
-  for (const Shards::Shard& shard : shards_.shards) {
-    if (shard.loop == &here_) return shard.sidecar->ack().Submit(std::move(request));
+  if (here) {
+    Here().ack().Submit(std::move(request));
+  } else {
+    AckSplit(std::move(request));
   }
 }
 
@@ -237,12 +252,7 @@ void EngineRouter::AckSplit(AckRequest request) {
 }
 
 void EngineRouter::Renew(RenewRequest request, RenewDone done) {
-  for (const Shards::Shard& shard : shards_.shards) {
-    if (shard.loop == &here_) {
-      shard.sidecar->renew().Submit(request, std::move(done));
-      return;
-    }
-  }
+  Here().renew().Submit(request, std::move(done));
 }
 
 }  // namespace queen::sidecar

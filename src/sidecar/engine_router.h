@@ -50,6 +50,7 @@ class EngineRouter final : public Engine {
   void Renew(RenewRequest request, RenewDone done) override;
 
  private:
+  Sidecar& Here() const;
   // Runs `task(sidecar)` on the owner's loop: at once when it is this one.
   template <typename Task>
   void On(size_t owner, Task task);

@@ -27,11 +27,13 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
                       int64_t ready_in_ms) {
              notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
            }),
-      renew_(loop, scheduler_) {
+      renew_(loop, scheduler_),
+      lookups_(scheduler_) {
   scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
   scheduler_.Add(pop_, Operation::kPop, options.slots);
   scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
   scheduler_.Add(renew_, Operation::kRenewLease, 1);
+  scheduler_.Add(lookups_, Operation::kPop, 1);
 }
 
 Sidecar::~Sidecar() = default;

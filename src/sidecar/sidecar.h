@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "pg/slots.h"
 #include "sidecar/ack.h"
+#include "sidecar/lookups.h"
 #include "sidecar/pop_state_machine.h"
 #include "sidecar/push.h"
 #include "sidecar/renew.h"
@@ -54,6 +55,7 @@ class Sidecar {
   PopStateMachine& pop() { return pop_; }
   AckQueue& ack() { return ack_; }
   RenewQueue& renew() { return renew_; }
+  Lookups& lookups() { return lookups_; }
   const Scheduler& scheduler() const { return scheduler_; }
   const SegmentCache& cache() const { return cache_; }
   bool database_up() const { return started_ && scheduler_.AnyUp(); }
@@ -69,6 +71,7 @@ class Sidecar {
   PopStateMachine pop_;
   AckQueue ack_;
   RenewQueue renew_;
+  Lookups lookups_;
   bool started_ = false;
 };
 

@@ -21,6 +21,13 @@ const pg::Statement kNamePops{
     " LEFT JOIN queen.partitions p ON p.queue_id = g.queue_id AND p.name = u.partition",
     {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
 
+const pg::Statement kFindQueues{
+    "find_queues",
+    "SELECT q.name FROM queen.queues q"
+    " WHERE ($1 IS NULL OR q.namespace = $1) AND ($2 IS NULL OR q.task = $2)"
+    " ORDER BY q.priority DESC, q.name",
+    {kText, kText}};
+
 const pg::Statement kPushMessages{
     "push_messages",
     "SELECT ordinal, status, base_seq, created_at, line FROM queen.push_messages("

@@ -13,6 +13,9 @@ extern const pg::Statement kEnsurePartitions;
 //   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for queues that exist
 extern const pg::Statement kNamePops;
 
+// namespace text or NULL, task text or NULL -> name, highest priority first
+extern const pg::Statement kFindQueues;
+
 // broker, n, wait, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins,
 // time_maxs, untimed, known_froms, known_tos -> ordinal, status, base_seq, created_at, line
 extern const pg::Statement kPushMessages;

@@ -1,0 +1,24 @@
+#include "sidecar/lookups.h"
+
+namespace queen::sidecar {
+
+void Lookups::Ask(const pg::Statement& statement, pg::Params params, pg::BatchCallback callback) {
+  if (!scheduler_.AnyUp()) {
+    callback(pg::NotSent(Status(Code::kDatabaseUnavailable)));
+    return;
+  }
+  if (waiting_.size() >= kWaitingMax) {
+    callback(pg::NotSent(Status(Code::kOverloaded)));
+    return;
+  }
+  waiting_.push_back({pg::Batch(statement, std::move(params)), std::move(callback)});
+  scheduler_.Wake();
+}
+
+void Lookups::SendOne() {
+  Question question = std::move(waiting_.front());
+  waiting_.pop_front();
+  scheduler_.Execute(*this, 1, std::move(question.batch), std::move(question.callback));
+}
+
+}  // namespace queen::sidecar
