@@ -26,6 +26,8 @@ void RunCallback(UniqueFunction<void()>& callback) {
     callback();
   } catch (const std::exception& error) {
     log::Error("a disconnect callback threw", {{"what", error.what()}});
+  } catch (...) {
+    log::Error("a disconnect callback threw");
   }
 }
 
@@ -45,6 +47,7 @@ Status Connection::Open(UniqueFd socket) {
   uv_tcp_init(owner_->loop_.uv(), &tcp_);
   tcp_.data = this;
   self_ = shared_from_this();
+  ++owner_->unread_open_;
   owner_->Place(*this, State::kIdle);
   const int one = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -53,7 +56,6 @@ Status Connection::Open(UniqueFd socket) {
     return Status(Code::kInternal, uv_strerror(error));
   }
   (void)socket.Release();
-  ++owner_->unread_open_;
   SetReading(true);
   return Status::Ok();
 }
@@ -200,6 +202,8 @@ void Connection::Dispatch(Request request) {
     owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
   } catch (const std::exception& error) {
     log::Error("a request handler threw", {{"what", error.what()}});
+  } catch (...) {
+    log::Error("a request handler threw");
   }
 }
 

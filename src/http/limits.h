@@ -16,6 +16,9 @@ struct Limits {
   // how long it is.
   size_t body_bytes_max = size_t{64} << 20;
 
+  // Of the whole process (see ConnectionBudget): 503 and closed beyond.
+  int64_t connections_max = 10'000;
+
   // Between two requests: closed without a word.
   int64_t idle_timeout_ms = 120'000;
   // From the first byte of a request to its last, while no earlier reply is owed: 408 and closed.

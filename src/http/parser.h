@@ -1,5 +1,6 @@
 // Bytes -> requests. The only place that knows llhttp. A Parser belongs to one connection and is
-// fed whatever the socket gives; where the reads are cut never changes what comes out.
+// fed whatever the socket gives; where the reads are cut never changes which requests come out, nor
+// whether the stream is refused (only, at times, which of several reasons is found first).
 //
 // A request passes through: head (HeadScanner finds its end, then llhttp reads it in one piece) ->
 // body (of a known length, or ChunkDecoder) -> complete. Anything it refuses ends the stream: the

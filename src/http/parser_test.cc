@@ -62,7 +62,8 @@ TEST(Parser, BodiesByLengthAndInChunks) {
 
 TEST(Parser, Targets) {
   EXPECT_EQ(Parsed(Get("http://h:80/p?q")).raw_path(), "/p");
-  EXPECT_EQ(Parsed(Get("http://h?q=/x")).raw_path(), "");
+  EXPECT_EQ(Parsed(Get("http://h?q=/x")).raw_path(), "/");
+  EXPECT_EQ(Parsed(Get("http://h")).raw_path(), "/");
   EXPECT_EQ(Parsed(Get("/p?http://x/y")).raw_path(), "/p");
   EXPECT_EQ(Parsed(Get("/p?http://x/y")).raw_query(), "http://x/y");
   EXPECT_EQ(Parsed(Get("/p?")).raw_query(), "");

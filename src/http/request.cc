@@ -56,19 +56,19 @@ void Request::AddParam(std::string_view name, std::string value) {
 
 void Request::SplitTarget() {
   const std::string_view all = target();
+  const auto span = [&](size_t begin, size_t end) {
+    return Span{target_.begin + static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
+  };
   size_t begin = 0;
   // Proxies may send the absolute form, "http://host/path".
   if (const size_t scheme = all.find("://"); !all.starts_with('/') && scheme != all.npos) {
     begin = std::min(all.find_first_of("/?", scheme + 3), all.size());
+    // Without a path it means "/", which stands in "://".
+    path_ = span(scheme + 1, scheme + 2);
   }
   const size_t end = std::min(all.find('?', begin), all.size());
-  if (begin < end && all[begin] == '/') {
-    path_ = {target_.begin + static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
-  }
-  if (end < all.size()) {
-    query_span_ = {target_.begin + static_cast<uint32_t>(end + 1),
-                   static_cast<uint32_t>(all.size() - end - 1)};
-  }
+  if (begin < end && all[begin] == '/') path_ = span(begin, end);
+  if (end < all.size()) query_span_ = span(end + 1, all.size());
 }
 
 }  // namespace queen::http
