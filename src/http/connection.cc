@@ -127,8 +127,10 @@ void Connection::OnRead(std::string_view bytes) {
     stash_.append(bytes);
     TakeStash();
   }
-  // Flush settles those that have something to write.
-  if (!dirty_) Settle();
+  if (state_ == State::kClosed) return;
+  if (!dirty_) return Settle();
+  // Flush will settle it; until then libuv may go on reading in this very turn.
+  SetReading(WantsReading());
 }
 
 void Connection::OnReadEnd() {

@@ -32,7 +32,8 @@ bool IsStalePlan(const PGresult* result) {
          FieldOf(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery";
 }
 
-// Decrypted bytes that OpenSSL holds back: the socket will not become readable for them.
+// Decrypted bytes that OpenSSL holds back: the socket will not become readable for them. Servers
+// before 17 send records small enough for libpq to take whole; later ones do not.
 bool HasDecryptedBytes(PGconn* connection) {
   auto* ssl = static_cast<SSL*>(PQsslStruct(connection, "OpenSSL"));
   return ssl != nullptr && SSL_pending(ssl) > 0;
@@ -397,9 +398,11 @@ void Connection::Lose(Status reason, std::string sqlstate) {
     sqlstate = farewell_sqlstate_;
   }
   Drop();
+  // Taken first: the listener may close what it believes to be drained.
+  std::deque<Pending> batches = TakeBatches();
   BeginBackoff();
   listener_.OnDown(*this, reason);
-  EndBatches(reason, sqlstate);
+  EndBatches(std::move(batches), reason, sqlstate);
 }
 
 void Connection::Drop() {
@@ -417,12 +420,16 @@ void Connection::Drop() {
   }
 }
 
-void Connection::EndBatches(const Status& reason, const std::string& sqlstate) {
-  std::deque<Pending> ended = std::move(in_flight_);
-  in_flight_.clear();
-  for (Pending& pending : waiting_) ended.push_back(std::move(pending));
+std::deque<Connection::Pending> Connection::TakeBatches() {
+  std::deque<Pending> batches = std::exchange(in_flight_, {});
+  for (Pending& pending : waiting_) batches.push_back(std::move(pending));
   waiting_.clear();
-  for (Pending& pending : ended) {
+  return batches;
+}
+
+void Connection::EndBatches(std::deque<Pending> batches, const Status& reason,
+                            const std::string& sqlstate) {
+  for (Pending& pending : batches) {
     BatchResult result;
     result.sent = pending.result.sent;
     result.outcome = result.sent ? Outcome::kUnknown : Outcome::kFailure;
@@ -435,20 +442,19 @@ void Connection::EndBatches(const Status& reason, const std::string& sqlstate) {
 void Connection::Close() {
   loop_.AssertOwner();
   if (state_ == State::kClosed) return;
-  const bool was_up = IsUp();
-  const bool cut = load() > 0;
+  std::deque<Pending> batches = TakeBatches();
   state_ = State::kClosed;
   timer_.Stop();
   connector_.Cancel();
-  if (!cut) {
+  if (batches.empty()) {
     watch_.reset();
     connection_.reset();  // says goodbye
     return;
   }
   Drop();
   const Status reason(Code::kShuttingDown);
-  if (was_up) listener_.OnDown(*this, reason);
-  EndBatches(reason, {});
+  listener_.OnDown(*this, reason);
+  EndBatches(std::move(batches), reason, {});
 }
 
 }  // namespace queen::pg

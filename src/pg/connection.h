@@ -123,7 +123,9 @@ class Connection {
   // Gives up the session: tells the listener, ends the batches, begins the backoff.
   void Lose(Status reason, std::string sqlstate);
   void Drop();
-  void EndBatches(const Status& reason, const std::string& sqlstate);
+  std::deque<Pending> TakeBatches();
+  static void EndBatches(std::deque<Pending> batches, const Status& reason,
+                         const std::string& sqlstate);
   static void OnNotice(void* self, const pg_result* result);
 
   Loop& loop_;

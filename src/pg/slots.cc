@@ -95,7 +95,7 @@ void Slots::Close(UniqueFunction<void()> done) {
 }
 
 void Slots::CloseIfDrained(Connection& connection) {
-  if (connection.load() > 0 && connection.IsUp()) return;
+  if (connection.load() > 0) return;
   connection.Close();
   if (!closed_) return;
   for (const auto& other : connections_) {

@@ -94,7 +94,9 @@ TEST(Slots, CloseEndsWhenTheConnectionInFlightIsLost) {
   std::promise<void> closed;
   slots.Call([&](Slots& s) { s.Close([&] { closed.set_value(); }); });
   postgres.Terminate(pid);
-  EXPECT_EQ(answer.get().outcome, Outcome::kUnknown);
+  const BatchResult result = answer.get();
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_EQ(result.sqlstate, "57P01");
   closed.get_future().wait();
 }
 

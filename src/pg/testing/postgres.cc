@@ -93,7 +93,7 @@ std::string Postgres::RestartWithTls() {
   const std::string directory = Directory();
   // Of a process's own, so that test servers may run side by side on the default port.
   const int pid = getpid();
-  const std::string address =
+  std::string address =
       fmt::format("127.{}.{}.{}", 1 + (pid >> 16) % 250, (pid >> 8) % 256, 1 + pid % 250);
   Shell(
       fmt::format("cd {} && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
