@@ -138,8 +138,9 @@ CREATE INDEX dead_letters_failed_at ON queen.dead_letters (failed_at);
 
 -- One row per write transaction of a broker, inserted in that transaction. After a connection is
 -- lost the broker inserts the same key again: a conflict means "it committed, and here is where",
--- success means "it never will". Read in order of xid it also tells every broker what the others
--- have written.
+-- success means "it never will" (resolve_batch). Read in order of xid it also tells every broker what
+-- the others have written (tail_batches): partitions[i] got a segment at base_seqs[i], or, without
+-- base_seqs, may have become ready in another way.
 CREATE TABLE queen.batches (
     broker     bigint NOT NULL,
     n          bigint NOT NULL,
@@ -151,6 +152,18 @@ CREATE TABLE queen.batches (
 ) WITH (vacuum_truncate = off, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX batches_xid ON queen.batches (xid);
 CREATE SEQUENCE queen.sql_batches;   -- n of pushes made from SQL, whose broker is 0
+
+-- Deleted queues, partitions and groups whose rows sweep_orphans has still to remove. The object itself
+-- is gone at once; after_partition and not_before are the sweep's notes.
+CREATE TABLE queen.deletions (
+    id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind            text NOT NULL CHECK (kind IN ('queue', 'partition', 'group')),
+    queue_id        int NOT NULL,
+    object_id       int NOT NULL,
+    after_partition int NOT NULL DEFAULT 0,
+    not_before      timestamptz NOT NULL DEFAULT clock_timestamp(),
+    created_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+);
 
 CREATE TABLE queen.system_state (
     name       text PRIMARY KEY,

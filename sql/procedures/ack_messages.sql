@@ -32,6 +32,7 @@ DECLARE
     v_rows queen.ack_row[];
     v_lost int[];
 BEGIN
+    -- OFFSET 0 as in availability
     WITH key AS MATERIALIZED (
         SELECT u.ordinal::int, u.partition_id, u.group_id, u.base, u.done::bit varying AS done,
                u.cumulative, u.retry_from, u.ends, q.id IS NOT NULL AND g.id IS NOT NULL AS live,
@@ -68,7 +69,7 @@ BEGIN
                    OR bit_count(queen.bits_resize(queen.bits_or(n.settled, n.failed),
                           greatest(0, a.lease_end - n.cursor)::int)) = greatest(0, a.lease_end - n.cursor) AS released
         FROM asked a
-        CROSS JOIN LATERAL (SELECT (a.lease_end - a.cursor)::int AS span) w
+        CROSS JOIN LATERAL (SELECT (a.lease_end - a.cursor)::int AS span OFFSET 0) w
         CROSS JOIN LATERAL (  -- the single verdicts that count, beside the failures of earlier leases
             SELECT queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE d.dead)) AS dead,
                    queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE t.kind = 'failed' AND NOT d.dead)) AS failed,
@@ -97,8 +98,9 @@ BEGIN
                   GROUP BY e.seq) t
             CROSS JOIN LATERAL (
                 SELECT t.failures + CASE WHEN t.kind = 'failed' THEN 1 ELSE 0 END AS failures,
-                       coalesce(t.kind = 'dlq' OR t.kind = 'failed' AND t.failures >= a.retry_limit, false) AS dead) d) v
-        CROSS JOIN LATERAL (SELECT queen.bits_or(a.failed, v.failed) AS failed) f
+                       coalesce(t.kind = 'dlq' OR t.kind = 'failed' AND t.failures >= a.retry_limit, false) AS dead
+                OFFSET 0) d) v
+        CROSS JOIN LATERAL (SELECT queen.bits_or(a.failed, v.failed) AS failed OFFSET 0) f
         CROSS JOIN LATERAL (
             -- completed singly or cumulatively, but not what failed in this lease; then the dead
             SELECT queen.bits_or(queen.bits_or(a.settled, queen.bits_resize(queen.bits_or(
@@ -109,11 +111,11 @@ BEGIN
                             THEN repeat('1', (c.upto - a.cursor + 1)::int)::bit varying END), w.span)
                    & ~queen.bits_resize(f.failed, w.span)), v.dead) AS settled
             FROM (SELECT greatest(CASE WHEN a.cumulative < a.lease_end THEN a.cumulative END,
-                                  v.cumulative) AS upto) c) j
+                                  v.cumulative) AS upto OFFSET 0) c OFFSET 0) j
         CROSS JOIN LATERAL (
             SELECT a.cursor + l.leading AS cursor, queen.bits_from(j.settled, l.leading) AS settled,
                    queen.bits_from(f.failed, l.leading) AS failed
-            FROM (SELECT queen.bits_leading(j.settled) AS leading) l) n
+            FROM (SELECT queen.bits_leading(j.settled) AS leading OFFSET 0) l OFFSET 0) n
         WHERE a.live AND a.valid AND a.copy = 1
     ), inserted AS (
         INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs,

@@ -15,6 +15,7 @@ RETURNS TABLE (state text, ready_at timestamptz, epoch bigint, cursor bigint, av
                lease_id uuid, lease_until timestamptz, lease_end bigint, deliveries int,
                old_cursor bigint, window_end bigint, lease_time int, max_deliveries int)
 LANGUAGE sql STABLE ROWS 1 AS $$
+    -- OFFSET 0: a lateral step that the planner folds into the next is computed once per mention of it
     SELECT CASE WHEN s.lease_id IS NOT NULL AND s.lease_until > p_now THEN 'held'
                 WHEN c.cursor >= coalesce(n.live_end, 0) THEN 'empty'
                 WHEN s.ready_at > p_now THEN 'retry'
@@ -53,13 +54,13 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT coalesce(s.cursor, CASE g.start_mode
             WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
                              WHERE b.group_id = g.id AND b.partition_id = p.id)
-            WHEN 'time' THEN queen.first_seq_at(p.id, g.start_time) END, 0) AS old_cursor) o
+            WHEN 'time' THEN queen.first_seq_at(p.id, g.start_time) END, 0) AS old_cursor OFFSET 0) o
     -- messages past their retention or maximum wait are never delivered, swept or not
     CROSS JOIN LATERAL (
         SELECT greatest(o.old_cursor, CASE WHEN e.seconds IS NOT NULL
             THEN queen.first_seq_at(p.id, p_now - e.seconds * interval '1 second') END) AS cursor
         FROM (SELECT least(CASE WHEN coalesce(q.retention_enabled, true) THEN nullif(q.retention_seconds, 0) END,
-                           nullif(q.max_wait_time_seconds, 0)) AS seconds) e) f
+                           nullif(q.max_wait_time_seconds, 0)) AS seconds) e OFFSET 0) f
     -- the first message that is still there: retention may have taken some behind the cursor
     LEFT JOIN LATERAL (
         SELECT x.base_seq FROM queen.segments x
@@ -69,15 +70,16 @@ LANGUAGE sql STABLE ROWS 1 AS $$
               SELECT t.base_seq FROM queen.segments t
               WHERE t.partition_id = p.id AND t.base_seq <= f.cursor ORDER BY t.base_seq DESC LIMIT 1), 0)
         ORDER BY x.base_seq LIMIT 1) h ON true
-    CROSS JOIN LATERAL (SELECT greatest(f.cursor, h.base_seq) AS cursor) j
+    CROSS JOIN LATERAL (SELECT greatest(f.cursor, h.base_seq) AS cursor OFFSET 0) j
     CROSS JOIN LATERAL (
-        SELECT j.cursor + queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) AS cursor) c
+        SELECT j.cursor + queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) AS cursor OFFSET 0) c
     CROSS JOIN LATERAL (
         SELECT CASE WHEN q.delayed_processing > 0 THEN queen.first_seq_at(p.id,
-            p_now - q.delayed_processing * interval '1 second' + interval '1 microsecond') END AS due_end) d
+            p_now - q.delayed_processing * interval '1 second' + interval '1 microsecond') END AS due_end OFFSET 0) d
     CROSS JOIN LATERAL (
         SELECT CASE WHEN q.window_buffer > 0 THEN
             CASE WHEN n.newest_at > p_now - q.window_buffer * interval '1 second'
-                THEN coalesce(s.window_end, 0) ELSE n.seq_end END END AS window_end) w
+                THEN coalesce(s.window_end, 0) ELSE n.seq_end END END AS window_end OFFSET 0) w
     WHERE p.id = p_partition_id
+    OFFSET 0
 $$;

@@ -47,6 +47,7 @@ END $$;
 CREATE OR REPLACE FUNCTION queen.bits_of(p_places bigint[])
 RETURNS bit varying LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
+    IF p_places IS NULL THEN RETURN NULL; END IF;   -- before anything that needs a query
     RETURN (SELECT string_agg(CASE WHEN i IN (SELECT unnest(p_places)) THEN '1' ELSE '0' END, '' ORDER BY i)::bit varying
     FROM generate_series(0, (SELECT max(place) FROM unnest(p_places) AS place)) AS i);
 END $$;
@@ -55,8 +56,9 @@ END $$;
 CREATE OR REPLACE FUNCTION queen.bits_behind_zero(p_bits bit varying, p_n int)
 RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    RETURN CASE WHEN p_bits IS NULL THEN p_n
-        ELSE coalesce((SELECT i + 1 FROM generate_series(0, length(p_bits) - 1) AS i
-                       WHERE get_bit(p_bits, i) = 0 ORDER BY i OFFSET p_n - 1 LIMIT 1),
-                      p_n + bit_count(p_bits)::int) END;
+    IF p_bits IS NULL THEN RETURN p_n; END IF;
+    IF bit_count(p_bits) = 0 THEN RETURN p_n; END IF;
+    RETURN coalesce((SELECT i + 1 FROM generate_series(0, length(p_bits) - 1) AS i
+                     WHERE get_bit(p_bits, i) = 0 ORDER BY i OFFSET p_n - 1 LIMIT 1),
+                    p_n + bit_count(p_bits)::int);
 END $$;

@@ -11,9 +11,8 @@ BEGIN
         DELETE FROM queen.progress r
         USING unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
         WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id AND r.epoch = k.epoch
-          AND EXISTS (SELECT FROM queen.progress later
-                      WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id
-                        AND later.epoch > k.epoch)
+          AND k.epoch < (SELECT max(later.epoch) FROM queen.progress later
+                         WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id)
         RETURNING k.ordinal)
     SELECT coalesce(array_agg(removed.ordinal), '{}') INTO v_lost FROM removed;
     RETURN v_lost;

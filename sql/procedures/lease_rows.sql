@@ -16,6 +16,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
 
+    -- OFFSET 0 as in availability
     WITH candidate AS MATERIALIZED (
         SELECT r.ordinal::int, r.request, r.partition_id, r.group_id, r.lease AS new_lease, r.batch,
                r.auto_ack, a.*, k.*, g.*, least(w.want_end, g.bytes_end) AS most_end,
@@ -28,12 +29,13 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT coalesce(a.state = 'held' AND a.lease_id = r.lease, false) AS same_lease,
                    coalesce(a.state = 'ready' AND a.max_deliveries > 0 AND a.deliveries >= a.max_deliveries
-                            AND a.lease_id IS NOT NULL AND a.cursor = a.old_cursor, false) AS dead_head) k
+                            AND a.lease_id IS NOT NULL AND a.cursor = a.old_cursor, false) AS dead_head
+            OFFSET 0) k
         LEFT JOIN LATERAL (
             SELECT CASE WHEN k.same_lease THEN a.lease_end
                         ELSE least(a.cursor + queen.bits_behind_zero(a.settled, r.batch), a.avail_end,
                                    a.cursor + v_span_max) END AS want_end
-            WHERE k.same_lease OR a.state = 'ready' AND NOT k.dead_head) w ON true
+            WHERE k.same_lease OR a.state = 'ready' AND NOT k.dead_head OFFSET 0) w ON true
         LEFT JOIN LATERAL (
             SELECT max(x.base_seq + x.count) AS bytes_end, array_agg(x.base_seq ORDER BY x.base_seq) AS bases,
                    array_agg(x.count ORDER BY x.base_seq) AS counts,
@@ -58,7 +60,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT CASE WHEN s.same_lease THEN s.lease_end
                         WHEN s.take > 0 THEN least(s.most_end, s.cursor
-                             + queen.bits_behind_zero(s.settled, s.take)) END AS end_seq) e
+                             + queen.bits_behind_zero(s.settled, s.take)) END AS end_seq OFFSET 0) e
         CROSS JOIN LATERAL (
             -- a dead head or an automatic ack settles at once; a lease leaves the cursor where it is
             SELECT CASE WHEN s.dead_head THEN s.cursor + 1 + queen.bits_leading(queen.bits_from(s.settled, 1))

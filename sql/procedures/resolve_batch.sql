@@ -1,13 +1,13 @@
--- After a connection was lost with a batch in flight: did it commit? Inserts its key again. A
--- conflict waits for the transaction if it still runs and then means that it committed, and where;
--- success means that it never will, because its own insert would now conflict.
+-- What became of a write transaction whose connection was lost? Inserts its key again, waiting for it if
+-- it still runs. committed: it is stored, and where. Not committed: it never will be, from the commit of
+-- this call on, because its own insert would now conflict.
 CREATE OR REPLACE FUNCTION queen.resolve_batch(p_broker bigint, p_n bigint)
 RETURNS TABLE (committed boolean, partitions int[], base_seqs bigint[], created_ats timestamptz[])
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO queen.batches (broker, n) VALUES (p_broker, p_n) ON CONFLICT DO NOTHING;
     IF FOUND THEN
-        RETURN QUERY SELECT false, '{}'::int[], '{}'::bigint[], '{}'::timestamptz[];
+        RETURN QUERY SELECT false, NULL::int[], NULL::bigint[], NULL::timestamptz[];
         RETURN;
     END IF;
     RETURN QUERY

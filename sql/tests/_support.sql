@@ -88,6 +88,32 @@ RETURNS TABLE (state text, cursor bigint, settled text, failed text, lease_end b
         ARRAY(SELECT 1 FROM unnest(p_items)), p_items, p_kinds,
         ARRAY(SELECT 'error of ' || i FROM unnest(p_items) i)) a $$;
 
+-- execute_transaction with what the broker works out beside the lines. Operations are numbered acks first.
+CREATE FUNCTION test.transaction(p_partitions int[] DEFAULT '{}', p_payloads text[] DEFAULT '{}', p_txns text[] DEFAULT '{}',
+    p_ack_partitions int[] DEFAULT '{}', p_ack_groups int[] DEFAULT '{}', p_ack_leases uuid[] DEFAULT '{}', p_ack_txns text[] DEFAULT '{}',
+    p_ack_kinds text[] DEFAULT NULL, p_required uuid[] DEFAULT '{}', p_ack_seqs bigint[] DEFAULT NULL, p_n bigint DEFAULT NULL,
+    p_ack_cumulatives boolean[] DEFAULT NULL)
+RETURNS TABLE (part text, ordinal int, status text, partition_id int, base_seq bigint, created_at timestamptz, line int,
+               dead boolean, released boolean) LANGUAGE sql AS $$
+    SELECT r.* FROM (
+        SELECT coalesce(array_agg(cardinality(string_to_array(u.payloads, E'\n')) ORDER BY u.i), '{}') AS counts,
+               coalesce(array_agg(x.txn_min ORDER BY u.i), '{}') AS txn_mins, coalesce(array_agg(x.txn_max ORDER BY u.i), '{}') AS txn_maxs,
+               coalesce(array_agg(x.time_min ORDER BY u.i), '{}') AS time_mins, coalesce(array_agg(x.time_max ORDER BY u.i), '{}') AS time_maxs,
+               coalesce(array_agg(x.untimed ORDER BY u.i), '{}') AS untimed
+        FROM ROWS FROM (unnest(p_payloads), unnest(p_txns)) WITH ORDINALITY AS u(payloads, txns, i)
+        CROSS JOIN LATERAL (
+            SELECT min(t COLLATE "C") AS txn_min, max(t COLLATE "C") AS txn_max, min(queen.uuid7_time(t)) AS time_min,
+                   max(queen.uuid7_time(t)) AS time_max, bool_or(queen.uuid7_time(t) IS NULL) AS untimed
+            FROM string_to_table(u.txns, E'\n') t WHERE t <> '') x) a
+    CROSS JOIN LATERAL queen.execute_transaction(1, p_n, p_partitions, a.counts, p_payloads, p_txns,
+        array_fill(NULL::text, ARRAY[cardinality(p_partitions)]), a.txn_mins, a.txn_maxs, a.time_mins, a.time_maxs, a.untimed,
+        ARRAY(SELECT (i + cardinality(p_ack_txns) - 1)::int FROM generate_series(1, (SELECT sum(c) FROM unnest(a.counts) c)) i),
+        ARRAY(SELECT i - 1 FROM generate_subscripts(p_ack_txns, 1) i), p_ack_partitions, p_ack_groups, p_ack_leases, p_ack_txns,
+        coalesce(p_ack_seqs, array_fill(NULL::bigint, ARRAY[cardinality(p_ack_txns)])),
+        coalesce(p_ack_kinds, array_fill('completed'::text, ARRAY[cardinality(p_ack_txns)])),
+        coalesce(p_ack_cumulatives, array_fill(false, ARRAY[cardinality(p_ack_txns)])),
+        array_fill('because'::text, ARRAY[cardinality(p_ack_txns)]), p_required) r $$;
+
 CREATE FUNCTION test.state(p_partition int, p_group int) RETURNS queen.progress LANGUAGE sql AS $$
     SELECT r FROM queen.progress r WHERE partition_id = p_partition AND group_id = p_group ORDER BY epoch DESC LIMIT 1 $$;
 

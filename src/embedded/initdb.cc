@@ -6,17 +6,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
 
 namespace queen::embedded {
 namespace {
+
+constexpr int kRemoveAttempts = 50;
+constexpr std::chrono::milliseconds kRemovePause{20};
 
 namespace fs = std::filesystem;
 
@@ -61,8 +66,12 @@ void RemoveInterruptedInitdb(const Layout& layout) {
   }
   for (const fs::path& path : found) {
     log::Info("removing what an interrupted initdb left", {{"directory", path.string()}});
-    fs::remove_all(path, error);
-    if (error) {
+    // That initdb may be dying just now, and removing or still writing files of its own.
+    for (int attempt = 0; attempt < kRemoveAttempts && fs::exists(path); ++attempt) {
+      if (attempt > 0) std::this_thread::sleep_for(kRemovePause);
+      fs::remove_all(path, error);
+    }
+    if (fs::exists(path)) {
       log::Warn("cannot remove it", {{"directory", path.string()}, {"error", error.message()}});
     }
   }

@@ -218,9 +218,9 @@ TEST(ConnectionLimits, AClientThatDoesNotReadIsDropped) {
 TEST(ConnectionLimits, AClientThatReadsSlowlyIsServed) {
   Settings settings;
   settings.limits.write_timeout_ms = 1000;
-  const size_t size = size_t{30} << 20;
-  Handler big = [size](Request, Reply reply) {
-    reply.Send(Response::Json(200, std::string(size, 'x')));
+  constexpr size_t kSize = size_t{30} << 20;
+  Handler big = [](Request, Reply reply) {
+    reply.Send(Response::Json(200, std::string(kSize, 'x')));
   };
   TestServer server(big, settings);
   TestClient client(server, 16384);

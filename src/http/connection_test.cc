@@ -357,9 +357,9 @@ TEST(Connection, DisconnectMidReplyIsForgotten) {
 }
 
 TEST(Connection, ALargeReplyArrivesWhole) {
-  const size_t size = size_t{30} << 20;
-  Handler big = [size](Request request, Reply reply) {
-    std::string body(size, 'x');
+  constexpr size_t kSize = size_t{30} << 20;
+  Handler big = [](Request request, Reply reply) {
+    std::string body(kSize, 'x');
     body.back() = request.target().back();
     reply.Send(Response::Json(200, std::move(body)));
   };
@@ -368,7 +368,7 @@ TEST(Connection, ALargeReplyArrivesWhole) {
   client.Send(GetRequest("/a") + GetRequest("/b"));
   for (const char last : {'a', 'b'}) {
     const TestReply reply = client.Read();
-    ASSERT_EQ(reply.body.size(), size);
+    ASSERT_EQ(reply.body.size(), kSize);
     EXPECT_EQ(reply.body.back(), last);
   }
 }

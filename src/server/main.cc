@@ -8,11 +8,13 @@
 #include "config/load.h"
 #include "server/migrate_command.h"
 #include "server/server.h"
+#include "server/signals.h"
 
 namespace queen {
 namespace {
 
 int Serve(const config::Config& config) {
+  server::HoldSignals();
   server::Server server(config);
   if (const Status opened = server.Open(); !opened.ok()) {
     fmt::print(stderr, "queen: {}\n", opened.message());

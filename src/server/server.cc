@@ -90,7 +90,7 @@ void Server::OnSchema(const Result<storage::MigrateReport>& result) {
                              {"procedures_installed", result->procedures.size()}});
   shared_.schema_ready = true;
   for (const auto& worker : workers_) worker->DatabaseReady();
-  PrintBanner();
+  if (config_.log.format == log::Format::kText) PrintBanner();
 }
 
 // For the person who has just typed `make run`.

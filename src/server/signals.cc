@@ -3,9 +3,23 @@
 #include <csignal>
 
 namespace queen::server {
+namespace {
+
+constexpr std::array kNumbers = {SIGTERM, SIGINT};
+
+void MaskSignals(int how) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : kNumbers) sigaddset(&set, number);
+  pthread_sigmask(how, &set, nullptr);
+}
+
+}  // namespace
+
+void HoldSignals() { MaskSignals(SIG_BLOCK); }
 
 struct Signals::State {
-  std::array<uv_signal_t, 2> handles{};
+  std::array<uv_signal_t, kNumbers.size()> handles{};
   UniqueFunction<void(int)> on_signal;
   size_t open = 0;
 };
@@ -14,7 +28,6 @@ Signals::Signals(Loop& loop, UniqueFunction<void(int number)> on_signal) : state
   loop.AssertOwner();
   std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c)
   state_->on_signal = std::move(on_signal);
-  constexpr std::array kNumbers = {SIGTERM, SIGINT};
   for (size_t i = 0; i < kNumbers.size(); ++i) {
     uv_signal_init(loop.uv(), &state_->handles[i]);
     state_->handles[i].data = state_;
@@ -26,6 +39,7 @@ Signals::Signals(Loop& loop, UniqueFunction<void(int number)> on_signal) : state
         kNumbers[i]);
     ++state_->open;
   }
+  MaskSignals(SIG_UNBLOCK);
 }
 
 Signals::~Signals() {

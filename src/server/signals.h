@@ -10,8 +10,13 @@
 
 namespace queen::server {
 
+// Keeps SIGTERM and SIGINT pending until a Signals takes them. Call before anything is
+// started: a signal during the start is then an orderly stop as well.
+void HoldSignals();
+
 class Signals {
  public:
+  // Lets held signals through.
   Signals(Loop& loop, UniqueFunction<void(int number)> on_signal);
   ~Signals();
   Signals(const Signals&) = delete;

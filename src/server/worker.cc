@@ -13,6 +13,7 @@ namespace queen::server {
 namespace {
 
 constexpr size_t kDeliveredMessagesMax = 500'000;
+constexpr int64_t kHealthTickMs = 20;
 
 http::Settings HttpSettings(const config::Config& config) {
   http::Settings settings;
@@ -57,18 +58,22 @@ pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string co
 Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budget(the_config.http.connections_max),
-      delivered(kDeliveredMessagesMax) {
+      delivered(kDeliveredMessagesMax),
+      database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
 }
 
 struct Worker::Parts {
-  Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health)
+  Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health,
+        Timer::Callback note_health)
       : notices(shared.shards, loop),
         sidecar(loop, SidecarOptionsOf(shared.config, std::move(conninfo)), shared.delivered,
                 notices),
         engine(shared.shards, loop, shared.delivered),
         context{engine, loop, std::move(health), {}, {}},
-        drain_limit(loop, [this] { connections->Abort(); }) {
+        drain_limit(loop, [this] { connections->Abort(); }),
+        health_tick(loop, std::move(note_health)) {
+    health_tick.Start(0, kHealthTickMs);
     api::AddRoutes(context, router);
     connections =
         std::make_unique<http::Connections>(loop, shared.budget, HttpSettings(shared.config),
@@ -83,6 +88,7 @@ struct Worker::Parts {
   api::Context context;
   http::Router router;
   Timer drain_limit;
+  Timer health_tick;
   std::unique_ptr<http::Connections> connections;  // last: its requests use all of the above
 };
 
@@ -99,7 +105,8 @@ void Worker::Start(const std::string& conninfo) {
       health.version = config::Version();
       health.worker_id = index_;
       health.check = [this] { return CheckHealth(); };
-      parts_ = std::make_unique<Parts>(shared_, loop_, conninfo, std::move(health));
+      parts_ = std::make_unique<Parts>(shared_, loop_, conninfo, std::move(health),
+                                       [this] { NoteHealth(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar};
       ready.set_value();
     });
@@ -116,9 +123,14 @@ void Worker::DatabaseReady() {
   });
 }
 
+void Worker::NoteHealth() {
+  shared_.database_up[static_cast<size_t>(index_)] = parts_->sidecar.database_up();
+}
+
 api::Health Worker::CheckHealth() const {
   api::Health health;
-  health.database_connected = parts_->sidecar.database_up();
+  health.database_connected = std::all_of(shared_.database_up.begin(), shared_.database_up.end(),
+                                          [](const std::atomic<bool>& up) { return up.load(); });
   if (shared_.draining) {
     health.readiness = Status(Code::kShuttingDown);
   } else if (!shared_.schema_ready) {

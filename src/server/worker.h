@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "api/context.h"
 #include "config/config.h"
@@ -26,6 +27,8 @@ struct Shared {
   state::DeliveredIndex delivered;
   std::atomic<bool> schema_ready{false};
   std::atomic<bool> draining{false};
+  // Per worker: whether its sidecar commits. The broker is healthy when all do, whichever is asked.
+  std::vector<std::atomic<bool>> database_up;
 
   explicit Shared(const config::Config& config);
 };
@@ -53,6 +56,7 @@ class Worker {
   struct Parts;
 
   api::Health CheckHealth() const;
+  void NoteHealth();
   void CloseSidecar();
 
   Shared& shared_;

@@ -1,6 +1,6 @@
 #include "sidecar/sidecar.h"
 
-#include <algorithm>
+#include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
@@ -13,7 +13,9 @@ constexpr int kAcksInFlightMax = 2;
 
 Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
                  Notices& notices)
-    : delivered_(delivered),
+    : loop_(loop),
+      broker_(options.broker),
+      delivered_(delivered),
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_),
       cache_(options.segment_cache_bytes),
@@ -28,7 +30,8 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
              notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
            }),
       renew_(loop, scheduler_),
-      lookups_(scheduler_) {
+      lookups_(scheduler_),
+      heartbeat_(loop, [this] { Beat(); }) {
   scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
   scheduler_.Add(pop_, Operation::kPop, options.slots);
   scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
@@ -40,16 +43,38 @@ Sidecar::~Sidecar() = default;
 
 void Sidecar::Start() {
   started_ = true;
+  heartbeat_.Start(kHeartbeatMs, kHeartbeatMs);
   slots_.Start({.on_free = [this](int) { scheduler_.Wake(); },
-                .on_up = {},
+                .on_up = [this](int) { Beat(); },
                 .on_down = [this](int, const Status&) { OnDown(); }});
 }
 
-void Sidecar::Close(UniqueFunction<void()> done) { slots_.Close(std::move(done)); }
+void Sidecar::Close(UniqueFunction<void()> done) {
+  heartbeat_.Stop();
+  slots_.Close(std::move(done));
+}
+
+bool Sidecar::database_up() const {
+  return started_ && scheduler_.AnyUp() && last_beat_ms_ > 0 &&
+         loop_.NowMillis() - last_beat_ms_ < kHeartbeatLateMs;
+}
+
+// A small write of our own: what it proves is that transactions commit.
+void Sidecar::Beat() {
+  if (beating_) return;
+  beating_ = true;
+  pg::Params params(2);
+  params.Int8(broker_).Int8(-++beats_);
+  lookups_.Ask(storage::kHeartbeat, std::move(params), [this](const pg::BatchResult& result) {
+    beating_ = false;
+    if (result.ok()) last_beat_ms_ = loop_.NowMillis();
+  });
+}
 
 // The database behind the connection may have gone back in time (a failover), so nothing that is
 // only remembered is trusted any more.
 void Sidecar::OnDown() {
+  if (!scheduler_.AnyUp()) last_beat_ms_ = 0;
   cache_.Clear();
   delivered_.Clear();
   push_.Forget();

@@ -58,11 +58,19 @@ class Sidecar {
   Lookups& lookups() { return lookups_; }
   const Scheduler& scheduler() const { return scheduler_; }
   const SegmentCache& cache() const { return cache_; }
-  bool database_up() const { return started_ && scheduler_.AnyUp(); }
+  // Whether commits have succeeded of late: a connection alone is no proof.
+  bool database_up() const;
 
  private:
-  void OnDown();
+  static constexpr int64_t kHeartbeatMs = 2'000;
+  // So long after the last heartbeat that committed the database counts as gone.
+  static constexpr int64_t kHeartbeatLateMs = 10'000;
 
+  void OnDown();
+  void Beat();
+
+  Loop& loop_;
+  const int64_t broker_;
   state::DeliveredIndex& delivered_;
   pg::Slots slots_;
   Scheduler scheduler_;
@@ -73,6 +81,10 @@ class Sidecar {
   RenewQueue renew_;
   Lookups lookups_;
   bool started_ = false;
+  bool beating_ = false;  // one is on its way
+  int64_t beats_ = 0;
+  int64_t last_beat_ms_ = 0;  // when the last one committed
+  Timer heartbeat_;
 };
 
 }  // namespace queen::sidecar

@@ -21,6 +21,9 @@ const pg::Statement kNamePops{
     " LEFT JOIN queen.partitions p ON p.queue_id = g.queue_id AND p.name = u.partition",
     {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
 
+const pg::Statement kHeartbeat{
+    "heartbeat", "INSERT INTO queen.batches (broker, n) VALUES ($1, $2)", {kInt8, kInt8}};
+
 const pg::Statement kFindQueues{
     "find_queues",
     "SELECT q.name FROM queen.queues q"

@@ -13,6 +13,8 @@ extern const pg::Statement kEnsurePartitions;
 //   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for queues that exist
 extern const pg::Statement kNamePops;
 
+// broker, n -> nothing; one row in the ledger of batches, to see that a write commits
+extern const pg::Statement kHeartbeat;
 // namespace text or NULL, task text or NULL -> name, highest priority first
 extern const pg::Statement kFindQueues;
 

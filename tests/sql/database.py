@@ -18,13 +18,17 @@ def server_url():
 
 
 class Database:
+    """A database owned by a plain role: nothing of Queen needs more. superuser_url is for what does."""
+
     def __init__(self, name):
         self.name = name
-        self.url = re.sub(r'(//[^/]*/)[^?]*', lambda m: m.group(1) + name, server_url())
+        self.superuser_url = re.sub(r'(//[^/]*/)[^?]*', lambda m: m.group(1) + name, server_url())
+        self.url = re.sub('//[^@/]*@', '//queen_plain@', self.superuser_url)
 
     def create(self, template=None):
         self.drop()
-        _admin(f'CREATE DATABASE {self.name} TEMPLATE {template.name if template else "template0"}')
+        _admin("DO $$ BEGIN IF to_regrole('queen_plain') IS NULL THEN CREATE ROLE queen_plain LOGIN; END IF; END $$")
+        _admin(f'CREATE DATABASE {self.name} OWNER queen_plain TEMPLATE {template.name if template else "template0"}')
 
     def drop(self):
         _admin(f'DROP DATABASE IF EXISTS {self.name}')
@@ -42,10 +46,11 @@ def _environment(search_path):
     return dict(os.environ, PGOPTIONS=options, PGCLIENTENCODING='UTF8')
 
 
-def psql(database, file=None, command=None, check=True, search_path=None):
+def psql(database, file=None, command=None, check=True, search_path=None, superuser=False):
     """One psql session; errors name the file and the line."""
+    url = database.superuser_url if superuser else database.url
     source = ['-f', file] if file else ['-c', command]
-    return subprocess.run(['psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', *source, database.url],
+    return subprocess.run(['psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', *source, url],
                           check=check, text=True, stdout=subprocess.PIPE if not check else None,
                           stderr=subprocess.PIPE if not check else None, env=_environment(search_path))
 

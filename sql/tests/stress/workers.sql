@@ -61,7 +61,8 @@ BEGIN
             v_leased := v_leased + 1;
             v_seqs := ARRAY(SELECT s FROM generate_series(v_rows.cursors[i], v_rows.ends[i] - 1) s
                             WHERE coalesce(substr(v_rows.settled[i], (s - v_rows.cursors[i])::int + 1, 1), '') <> '1');
-            IF EXISTS (SELECT FROM test.settled t WHERE t.partition_id = v_rows.ids[i] AND t.group_id = p_group AND t.seq = ANY (v_seqs)) THEN
+            -- (a crashed lease may be over already, and its messages settled by another)
+            IF NOT v_crash AND EXISTS (SELECT FROM test.settled t WHERE t.partition_id = v_rows.ids[i] AND t.group_id = p_group AND t.seq = ANY (v_seqs)) THEN
                 INSERT INTO test.violations (what) VALUES (format('settled messages delivered again: partition %s group %s %s', v_rows.ids[i], p_group, v_seqs));
             END IF;
             COMMIT;
@@ -159,5 +160,5 @@ BEGIN
     SELECT format('dead letters: %s, told: %s', x.letters, x.told)
     FROM (SELECT (SELECT count(*) FROM queen.dead_letters) AS letters, (SELECT count(*) FROM test.settled WHERE verdict = 'dead') AS told) x
     WHERE x.letters <> x.told;
-    RETURN QUERY SELECT format('only %s leases were taken', n) FROM test.counts WHERE what = 'leased' AND n < 10;
+    RETURN QUERY SELECT format('only %s leases were taken', sum(n)) FROM test.counts WHERE what = 'leased' HAVING sum(n) < 50;
 END $$;

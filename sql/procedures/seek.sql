@@ -1,0 +1,78 @@
+-- requires: first_seq_at, drop_stale_progress
+-- Moves a group on a queue (p_partition NULL) or on one partition: leases are cancelled, settled marks
+-- and failure counts cleared. p_mode:
+--   end     behind the newest message
+--   after   to the first message after p_time
+--   offset  to p_offset, at most the end
+-- At most p_limit partitions behind p_after are moved, so that no transaction holds thousands of rows:
+-- call again with next_after until it is NULL. With the last of a whole queue the group's start changes
+-- too, for partitions born later. An unknown queue or group: nothing moves.
+CREATE OR REPLACE FUNCTION queen.seek(p_queue text, p_group text, p_partition text, p_mode text,
+                                      p_time timestamptz, p_offset bigint, p_after int, p_limit int)
+RETURNS TABLE (moved int, next_after int, partition_ids int[]) LANGUAGE plpgsql AS $$
+DECLARE
+    v_now      timestamptz := clock_timestamp();
+    v_queue_id int;
+    v_group_id int;
+    v_ids      int[];
+    v_left     int[];
+    v_won_ids  int[];
+    v_epochs   bigint[];
+    v_lost     int[];
+BEGIN
+    SELECT g.queue_id, g.id INTO v_queue_id, v_group_id
+    FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id AND g.name = p_group WHERE q.name = p_queue;
+    v_ids := ARRAY(SELECT p.id FROM queen.partitions p
+                   WHERE p.queue_id = v_queue_id AND p.id > p_after AND (p_partition IS NULL OR p.name = p_partition)
+                   ORDER BY p.id LIMIT p_limit);
+    v_left := v_ids;
+    WHILE cardinality(v_left) > 0 LOOP  -- once, and again for those where somebody was faster
+        WITH inserted AS (
+            INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
+            SELECT u.id, v_group_id, coalesce(s.epoch, 0) + 1,
+                   CASE p_mode WHEN 'end' THEN coalesce(n.seq_end, 0)
+                               WHEN 'after' THEN queen.first_seq_at(u.id, p_time + interval '1 microsecond')
+                               WHEN 'offset' THEN least(greatest(p_offset, 0), coalesce(n.seq_end, 0)) END, v_now
+            FROM unnest(v_left) AS u(id)
+            LEFT JOIN LATERAL (
+                SELECT r.epoch FROM queen.progress r WHERE r.partition_id = u.id AND r.group_id = v_group_id
+                ORDER BY r.epoch DESC LIMIT 1) s ON true
+            LEFT JOIN LATERAL (
+                SELECT t.base_seq + t.count AS seq_end FROM queen.segments t WHERE t.partition_id = u.id
+                ORDER BY t.base_seq DESC LIMIT 1) n ON true
+            ORDER BY u.id
+            ON CONFLICT DO NOTHING
+            RETURNING queen.progress.partition_id, queen.progress.epoch)
+        SELECT array_agg(i.partition_id), array_agg(i.epoch) INTO v_won_ids, v_epochs FROM inserted i;
+        v_lost := queen.drop_stale_progress(v_won_ids, v_won_ids,
+            array_fill(v_group_id, ARRAY[coalesce(cardinality(v_won_ids), 0)]), v_epochs);
+        v_left := ARRAY(SELECT u.id FROM unnest(v_left) AS u(id)
+                        WHERE NOT u.id = ANY (coalesce(v_won_ids, '{}')) OR u.id = ANY (v_lost) ORDER BY u.id);
+    END LOOP;
+
+    DELETE FROM queen.group_starts b WHERE b.group_id = v_group_id AND b.partition_id = ANY (v_ids);
+    moved := cardinality(v_ids);
+    partition_ids := v_ids;
+    next_after := CASE WHEN moved = p_limit AND p_partition IS NULL THEN v_ids[moved] END;
+    IF p_partition IS NULL AND next_after IS NULL THEN
+        UPDATE queen.groups g
+        SET start_mode = CASE p_mode WHEN 'end' THEN 'new' WHEN 'after' THEN 'time' ELSE 'all' END,
+            start_time = CASE p_mode WHEN 'after' THEN p_time + interval '1 microsecond' END
+        WHERE g.id = v_group_id;
+    END IF;
+    IF moved > 0 THEN  -- other brokers: these may have become ready
+        INSERT INTO queen.batches (broker, n, partitions) VALUES (0, nextval('queen.sql_batches'), v_ids);
+    END IF;
+    RETURN NEXT;
+END $$;
+
+-- The start of a group by name, on every queue: counts for partitions it has not begun to read.
+CREATE OR REPLACE FUNCTION queen.set_subscription(p_group text, p_time timestamptz)
+RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    v_count int;
+BEGIN
+    UPDATE queen.groups g SET start_mode = 'time', start_time = p_time WHERE g.name = p_group;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END $$;
