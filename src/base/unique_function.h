@@ -21,7 +21,7 @@ class UniqueFunction<R(Args...)> {
   template <typename F>
   requires(!std::is_same_v<std::decay_t<F>, UniqueFunction> &&
            std::is_invocable_r_v<R, F&, Args...>)
-      UniqueFunction(F&& f)  // NOLINT(google-explicit-constructor)
+      UniqueFunction(F&& f)  // NOLINT(bugprone-forwarding-reference-overload)
       : callable_(std::make_unique<Holder<std::decay_t<F>>>(std::forward<F>(f))) {}
 
   R operator()(Args... args) {
@@ -38,7 +38,8 @@ class UniqueFunction<R(Args...)> {
   template <typename F>
   struct Holder final : Callable {
     template <typename G>
-    explicit Holder(G&& g) : f(std::forward<G>(g)) {}
+    explicit Holder(G&& g)  // NOLINT(bugprone-forwarding-reference-overload)
+        : f(std::forward<G>(g)) {}
     R Call(Args... args) override { return f(std::forward<Args>(args)...); }
     F f;
   };

@@ -75,7 +75,8 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
   for (const PopPtr& pop : chunk->pops) {
     if (pop->deliveries.empty()) {
-      if (!pop->wildcard()) pop->confirmed = true;
+      if (!pop->wildcard() && !pop->again) pop->confirmed = true;
+      pop->again = false;
       Advance(pop);
     } else {
       BeginFetch(pop);
@@ -109,6 +110,7 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     return;
   }
   if (state == "again" || state == "full") group.ring.Add(partition);
+  if (state == "again") pop->again = true;
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2));
   }
@@ -253,37 +255,42 @@ void PopStateMachine::Complete(const PopPtr& pop) {
 void PopStateMachine::GiveBack(const Pop& pop) {
   if (pop.request.auto_ack) return;
   for (const Delivery& delivery : pop.deliveries) {
-    release_.push_back({pop.group, delivery.partition, pop.lease_id});
+    ++pop.group->open_pops;  // until it is given back
+    release_.push_back({pop.group, delivery.partition, delivery.group_id, pop.lease_id});
   }
   scheduler_.Wake();
 }
 
 void PopStateMachine::SendRelease() {
-  std::vector<Given> given(release_.begin(), release_.end());
+  std::deque<Given> waiting = std::move(release_);
   release_.clear();
-  pg::Int4Array partitions(given.size(), 4);
-  pg::Int4Array groups(given.size(), 4);
-  pg::UuidArray leases(given.size(), 16);
+  std::vector<Given> given;
+  pg::Int4Array partitions(waiting.size(), 4);
+  pg::Int4Array groups(waiting.size(), 4);
+  pg::UuidArray leases(waiting.size(), 16);
   std::unordered_set<int64_t> taken;
-  for (const Given& lease : given) {
+  for (const Given& lease : waiting) {
     if (!taken.insert(KeyOf(lease.partition, *lease.group)).second) {
       release_.push_back(lease);  // one change of a (partition, group) per call
       continue;
     }
+    given.push_back(lease);
     partitions.Add(lease.partition.value);
-    groups.Add(lease.group->group_id);
+    groups.Add(lease.group_id);
     leases.Add(lease.lease_id);
   }
   pg::Params params(3);
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
   scheduler_.Execute(*this, static_cast<int64_t>(given.size()),
                      pg::Batch(storage::kRelease, std::move(params)),
-                     [this, given = std::move(given)](pg::BatchResult result) {
-                       if (!result.ok()) return;  // then the lease runs out by itself
+                     [this, given = std::move(given)](const pg::BatchResult& result) {
                        for (const Given& lease : given) {
-                         lease.group->ring.Free(lease.partition);
-                         lease.group->ring.Add(lease.partition);
-                         WakeWaiters(*lease.group, {}, 1);
+                         if (result.ok()) {  // otherwise the lease runs out by itself
+                           lease.group->ring.Free(lease.partition);
+                           lease.group->ring.Add(lease.partition);
+                           WakeWaiters(*lease.group, lease.partition, {});
+                         }
+                         DropUse(*lease.group);
                        }
                      });
 }

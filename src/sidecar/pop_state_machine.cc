@@ -24,11 +24,13 @@ PopStateMachine::~PopStateMachine() = default;
 
 void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) {
   loop_.AssertOwner();
+  ForgetUnused();
   auto pop = std::make_shared<Pop>();
   pop->ticket = ticket;
   pop->request = std::move(request);
   pop->done = std::move(done);
   pop->group = &GroupOf(pop->request.queue, pop->request.group);
+  ++pop->group->open_pops;
   pop->resolve_round = pop->group->rounds_begun + 1;
   pop->lease_id = MakeUuidV7();
   const bool waits = pop->request.wait_ms > 0;
@@ -42,8 +44,7 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
     Fail(pop, Status(Code::kDatabaseUnavailable));
     return;
   }
-  deadlines_.emplace(pop->deadline_ms, pop);
-  SetTimer(pop->deadline_ms);
+  SetDeadline(pop, pop->deadline_ms);
   Advance(pop);
 }
 
@@ -72,11 +73,36 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
   return *group;
 }
 
+void PopStateMachine::DropUse(PopGroup& group) {
+  if (--group.open_pops == 0 && !group.named()) unused_.push_back(&group);
+}
+
+// A group of a queue that does not exist is kept only while somebody pops it: names cost a client
+// nothing to invent. Called where nobody holds a group.
+void PopStateMachine::ForgetUnused() {
+  std::vector<PopGroup*> unused = std::move(unused_);
+  unused_.clear();
+  std::sort(unused.begin(), unused.end());
+  unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
+  for (PopGroup* group : unused) {
+    if (group->open_pops > 0 || group->named() || group->round_queued) continue;
+    auto& siblings = by_queue_[group->queue];
+    std::erase(siblings, group);
+    if (siblings.empty()) by_queue_.erase(group->queue);
+    std::string key = group->queue;
+    key += '\0';
+    key += group->name;
+    groups_.erase(key);
+  }
+}
+
 void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id) {
   const auto groups = by_queue_.find(std::string(queue));
   if (groups == by_queue_.end()) return;
   for (PopGroup* group : groups->second) {
-    if (group->ring.Add(id)) WakeWaiters(*group, partition, 1);
+    if (group->ring.IsHeld(id)) continue;  // heard of again when it is free
+    group->ring.Add(id);
+    WakeWaiters(*group, id, partition);
   }
 }
 
@@ -93,8 +119,9 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     const int64_t at = loop_.NowMillis() + ready_in_ms;
     group.ring.Hold(id, at);
     SetTimer(at);
-  } else if (group.ring.Add(id)) {
-    WakeWaiters(group, partition, 1);
+  } else {
+    group.ring.Add(id);
+    WakeWaiters(group, id, partition);
   }
 }
 
@@ -205,15 +232,26 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
 }
 
-// Lets up to `count` waiters try, those for this partition by name and those for any.
-void PopStateMachine::WakeWaiters(PopGroup& group, std::string_view partition, size_t count) {
-  if (count == 0 || group.waiters.empty()) return;
-  group.empty_checks = 0;
-  group.check_interval_ms = limits_.check_base_ms;
+// A partition has become ready: lets the first waiter try that wants it or takes any.
+void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
+  Wake(group, 1, [&](const Pop& pop) {
+    if (pop.wildcard() || *pop.request.partition == name) return true;
+    const auto known = group.partitions.find(*pop.request.partition);
+    return known != group.partitions.end() && known->second == id;
+  });
+}
+
+// The ring has been filled: lets as many waiters try as it can serve.
+void PopStateMachine::WakeForRing(PopGroup& group) {
+  Wake(group, group.ring.size(), [](const Pop& pop) { return pop.wildcard(); });
+}
+
+template <typename Wants>
+void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
   std::vector<PopPtr> woken;
   for (auto waiter = group.waiters.begin();
        waiter != group.waiters.end() && woken.size() < count;) {
-    if ((*waiter)->wildcard() || partition.empty() || *(*waiter)->request.partition == partition) {
+    if (wants(**waiter)) {
       woken.push_back(std::move(*waiter));
       waiter = group.waiters.erase(waiter);
       --waiting_;
@@ -221,6 +259,9 @@ void PopStateMachine::WakeWaiters(PopGroup& group, std::string_view partition, s
       ++waiter;
     }
   }
+  if (woken.empty()) return;
+  group.empty_checks = 0;
+  group.check_interval_ms = limits_.check_base_ms;
   for (const PopPtr& pop : woken) {
     pop->state = PopState::kPending;
     if (!pop->wildcard()) pop->confirmed = false;
@@ -235,7 +276,10 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
     --waiting_;
   }
   pop->state = state;
+  if (pop->deadline) deadlines_.erase(*pop->deadline);
+  pop->deadline.reset();
   pops_.erase(pop->ticket);
+  DropUse(*pop->group);
   PopDone done = std::move(pop->done);
   done(std::move(result));
 }
@@ -308,6 +352,11 @@ std::vector<PopPtr> PopStateMachine::TakeChunk(std::deque<PopPtr>& stage) const 
 
 // ---- time
 
+void PopStateMachine::SetDeadline(const PopPtr& pop, int64_t at_ms) {
+  pop->deadline = deadlines_.emplace(at_ms, pop);
+  SetTimer(at_ms);
+}
+
 void PopStateMachine::SetTimer(int64_t at_ms) {
   if (timer_at_ms_ != 0 && timer_at_ms_ <= at_ms) return;
   timer_at_ms_ = std::max<int64_t>(at_ms, 1);
@@ -316,18 +365,19 @@ void PopStateMachine::SetTimer(int64_t at_ms) {
 
 void PopStateMachine::OnTimer() {
   timer_at_ms_ = 0;
+  ForgetUnused();
   const int64_t now = loop_.NowMillis();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const PopPtr pop = deadlines_.begin()->second.lock();
+    const PopPtr pop = deadlines_.begin()->second;
     deadlines_.erase(deadlines_.begin());
-    if (!pop || pop->finished()) continue;
+    pop->deadline.reset();
     if (pop->state == PopState::kWaiting) {
       Finish(pop, PopState::kEmpty, PopResult{});
     } else if (pop->request.wait_ms > 0) {
       // On its way: it may still bring something, if it comes soon.
       pop->request.wait_ms = 0;
       pop->waited = true;
-      deadlines_.emplace(now + kDeadlineGraceMs, pop);
+      SetDeadline(pop, now + kDeadlineGraceMs);
     } else if (pop->waited) {
       Abandon(pop, PopResult{});
     } else {
@@ -336,8 +386,8 @@ void PopStateMachine::OnTimer() {
   }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
   for (auto& [key, group] : groups_) {
-    if (const size_t moved = group->ring.MoveDue(now); moved > 0 && !group->waiters.empty()) {
-      WakeWaiters(*group, {}, moved);
+    for (const PartitionId partition : group->ring.MoveDue(now)) {
+      WakeWaiters(*group, partition, {});
     }
     if (group->waiters.empty()) {
       group->check_at_ms = 0;

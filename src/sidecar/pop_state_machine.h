@@ -69,12 +69,17 @@ class PopStateMachine final : public Scheduler::Source {
   struct LeaseChunk;
 
   static void ForgetNames(PopGroup& group);
+  void DropUse(PopGroup& group);
+  void ForgetUnused();
   PopGroup& GroupOf(const std::string& queue, const std::string& name);
   // Decides what `pop` needs next and puts it there.
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
   void Wait(const PopPtr& pop);
-  void WakeWaiters(PopGroup& group, std::string_view partition, size_t count);
+  void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
+  void WakeForRing(PopGroup& group);
+  template <typename Wants>
+  void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
   void Fail(const PopPtr& pop, const Status& status);
   void Abandon(const PopPtr& pop, Result<PopResult> result);
@@ -100,6 +105,7 @@ class PopStateMachine final : public Scheduler::Source {
   void GiveBack(const Pop& pop);
   void SendRelease();
 
+  void SetDeadline(const PopPtr& pop, int64_t at_ms);
   void SetTimer(int64_t at_ms);
   void OnTimer();
   void CheckGroup(PopGroup& group, int64_t now);
@@ -111,6 +117,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
+  std::vector<PopGroup*> unused_;              // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;  // not finished
   size_t waiting_ = 0;
 
@@ -121,6 +128,7 @@ class PopStateMachine final : public Scheduler::Source {
   struct Given {
     PopGroup* group;
     PartitionId partition;
+    int32_t group_id;
     Uuid lease_id;
   };
   std::deque<Given> release_;
@@ -129,7 +137,7 @@ class PopStateMachine final : public Scheduler::Source {
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
-  std::multimap<int64_t, std::weak_ptr<Pop>> deadlines_;
+  PopDeadlines deadlines_;
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running
 };

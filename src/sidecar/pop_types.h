@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,10 @@ struct SegmentKey {
   int64_t created_micros = 0;
 };
 
+struct Pop;
+using PopPtr = std::shared_ptr<Pop>;
+using PopDeadlines = std::multimap<int64_t, PopPtr>;
+
 struct Pop {
   uint64_t ticket = 0;
   PopRequest request;
@@ -51,12 +56,14 @@ struct Pop {
   PopState state = PopState::kPending;
   PopGroup* group = nullptr;
   Uuid lease_id;
-  int64_t deadline_ms = 0;              // of the wait, or of the whole pop without one
+  int64_t deadline_ms = 0;  // of the wait, or of the whole pop without one
+  std::optional<PopDeadlines::iterator> deadline;
   std::vector<PartitionId> candidates;  // kLeasing
   std::vector<Delivery> deliveries;
   std::vector<std::vector<SegmentKey>> segment_keys;  // per delivery
   int64_t resolve_round = 0;  // the first round of its group's resolve that saw all before it came
   bool confirmed = false;     // the database has said since then what is ready
+  bool again = false;         // the lease said: ask again at once
   bool alone = false;         // a batch with it was refused: it goes by itself
   bool cancelled = false;     // the client has gone, or was answered already
   bool waited = false;        // its wait is over
@@ -65,14 +72,13 @@ struct Pop {
   bool finished() const { return state >= PopState::kCompleted; }
 };
 
-using PopPtr = std::shared_ptr<Pop>;
-
 // One group of one queue, by name; made at its first pop.
 struct PopGroup {
   std::string queue;
   std::string name;
   int32_t queue_id = 0;  // 0: not known (yet), or the queue does not exist
   int32_t group_id = 0;
+  size_t open_pops = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
 
   state::ReadyRing ring;
