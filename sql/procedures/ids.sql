@@ -21,12 +21,16 @@ RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- The time inside a transactionId that is a UUIDv7 in text form, NULL for any other text. The
--- broker asks the same question in C++ (UuidV7Time in src/storage/dedup.h).
+-- broker asks the same question in C++ (TimeInside in src/storage/txn_time.h).
+-- Multiplying an interval goes through floating point: seconds stay exact there, milliseconds of a
+-- far future would not.
 CREATE OR REPLACE FUNCTION queen.uuid7_time(p_txn text)
 RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN p_txn ~ '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$'
         THEN timestamptz 'epoch'
-           + ('x0000' || substr(p_txn, 1, 8) || substr(p_txn, 10, 4))::bit(64)::bigint
+           + ('x0000' || substr(p_txn, 1, 8) || substr(p_txn, 10, 4))::bit(64)::bigint / 1000
+             * interval '1 second'
+           + ('x0000' || substr(p_txn, 1, 8) || substr(p_txn, 10, 4))::bit(64)::bigint % 1000
              * interval '1 millisecond'
     END
 $$;
