@@ -13,6 +13,7 @@ namespace queen::server {
 namespace {
 
 constexpr int kExitFault = 1;
+constexpr int64_t kReadyCheckMs = 10;
 
 }  // namespace
 
@@ -90,6 +91,14 @@ void Server::OnSchema(const Result<storage::MigrateReport>& result) {
                              {"procedures_installed", result->procedures.size()}});
   shared_.schema_ready = true;
   for (const auto& worker : workers_) worker->DatabaseReady();
+  ready_check_ = std::make_unique<Timer>(loop_, [this] { CheckReady(); });
+  ready_check_->Start(0, kReadyCheckMs);
+}
+
+void Server::CheckReady() {
+  if (!shared_.AllUp()) return;
+  ready_check_.reset();
+  log::Info("ready");
   if (config_.log.format == log::Format::kText) PrintBanner();
 }
 
@@ -123,6 +132,7 @@ void Server::OnSignal(int number) {
 void Server::ShutDown() {
   shutting_down_ = true;
   shared_.draining = true;
+  ready_check_.reset();
   acceptor_->Stop();
   if (schema_) schema_->Stop();
   for (const auto& worker : workers_) worker->Drain(config_.server.shutdown_timeout_ms);

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "embedded/embedded_postgres.h"
 #include "http/acceptor.h"
+#include "loop/timer.h"
 #include "server/schema_keeper.h"
 #include "server/signals.h"
 #include "server/worker.h"
@@ -33,6 +34,7 @@ class Server {
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<storage::MigrateReport>& result);
+  void CheckReady();
   void PrintBanner() const;
   void OnSignal(int number);
   void ShutDown();
@@ -46,6 +48,7 @@ class Server {
   std::unique_ptr<http::Acceptor> acceptor_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<SchemaKeeper> schema_;
+  std::unique_ptr<Timer> ready_check_;  // until the first time everything is up
   std::unique_ptr<Signals> signals_;
   std::thread drainer_;  // waits for the workers during shutdown
   bool shutting_down_ = false;

@@ -31,6 +31,7 @@ struct Shared {
   std::vector<std::atomic<bool>> database_up;
 
   explicit Shared(const config::Config& config);
+  bool AllUp() const;
 };
 
 class Worker {
