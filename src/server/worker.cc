@@ -63,6 +63,11 @@ Shared::Shared(const config::Config& the_config)
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
 }
 
+bool Shared::AllUp() const {
+  return std::all_of(database_up.begin(), database_up.end(),
+                     [](const std::atomic<bool>& up) { return up.load(); });
+}
+
 struct Worker::Parts {
   Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health,
         Timer::Callback note_health)
@@ -129,8 +134,7 @@ void Worker::NoteHealth() {
 
 api::Health Worker::CheckHealth() const {
   api::Health health;
-  health.database_connected = std::all_of(shared_.database_up.begin(), shared_.database_up.end(),
-                                          [](const std::atomic<bool>& up) { return up.load(); });
+  health.database_connected = shared_.AllUp();
   if (shared_.draining) {
     health.readiness = Status(Code::kShuttingDown);
   } else if (!shared_.schema_ready) {
