@@ -135,16 +135,36 @@ void Server::ShutDown() {
   ready_check_.reset();
   acceptor_->Stop();
   if (schema_) schema_->Stop();
-  for (const auto& worker : workers_) worker->Drain(config_.server.shutdown_timeout_ms);
-  // Joining would block this loop, which must see a second signal.
-  drainer_ = std::thread([this] {
-    for (const auto& worker : workers_) worker->Join();
-    loop_.Post([this] { StopDatabase(); });
-  });
+  // Step by step, all workers together (see worker.h).
+  ForEachWorker(
+      [this](Worker& worker, UniqueFunction<void()> done) {
+        worker.Drain(config_.server.shutdown_timeout_ms, std::move(done));
+      },
+      [this] {
+        ForEachWorker([](Worker& worker,
+                         UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },
+                      [this] {
+                        for (const auto& worker : workers_) worker->Stop();
+                        for (const auto& worker : workers_) worker->Join();
+                        StopDatabase();
+                      });
+      });
+}
+
+// Runs `step` for every worker, then `done` on this loop when all have finished it.
+void Server::ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
+                           std::function<void()> done) {
+  auto left = std::make_shared<size_t>(workers_.size());
+  for (const auto& worker : workers_) {
+    step(*worker, [this, left, done] {
+      loop_.Post([left, done] {
+        if (--*left == 0) done();
+      });
+    });
+  }
 }
 
 void Server::StopDatabase() {
-  drainer_.join();
   const auto finish = [this] {
     log::Info("stopped");
     signals_.reset();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,6 +39,8 @@ class Server {
   void PrintBanner() const;
   void OnSignal(int number);
   void ShutDown();
+  void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
+                     std::function<void()> done);
   void StopDatabase();
 
   const config::Config& config_;
@@ -50,7 +53,6 @@ class Server {
   std::unique_ptr<SchemaKeeper> schema_;
   std::unique_ptr<Timer> ready_check_;  // until the first time everything is up
   std::unique_ptr<Signals> signals_;
-  std::thread drainer_;  // waits for the workers during shutdown
   bool shutting_down_ = false;
   int exit_code_ = 0;
 };

@@ -145,16 +145,26 @@ api::Health Worker::CheckHealth() const {
   return health;
 }
 
-void Worker::Drain(int64_t limit_ms) {
-  loop_.Post([this, limit_ms] {
+void Worker::Drain(int64_t limit_ms, UniqueFunction<void()> done) {
+  loop_.Post([this, limit_ms, done = std::move(done)]() mutable {
     parts_->drain_limit.Start(limit_ms);
-    parts_->connections->Drain([this] { CloseSidecar(); });
+    parts_->sidecar.pop().StopWaiting();
+    parts_->connections->Drain([this, done = std::move(done)]() mutable {
+      parts_->drain_limit.Stop();
+      done();
+    });
   });
 }
 
-void Worker::CloseSidecar() {
-  parts_->drain_limit.Stop();
-  parts_->sidecar.Close([this] {
+void Worker::CloseSidecar(UniqueFunction<void()> done) {
+  loop_.Post([this, done = std::move(done)]() mutable {
+    parts_->health_tick.Stop();
+    parts_->sidecar.Close(std::move(done));
+  });
+}
+
+void Worker::Stop() {
+  loop_.Post([this] {
     parts_.reset();
     loop_.Stop();
   });

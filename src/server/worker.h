@@ -1,9 +1,11 @@
 // Worker: one thread, one loop, and everything that lives on it: the HTTP connections handed over
 // by the acceptor, the API's routes, and the sidecar with its PostgreSQL slots.
 //
-//   Start --> running --DatabaseReady--> serving --Drain--> draining --> stopped
+//   Start --> running --DatabaseReady--> serving --Drain--> drained --CloseSidecar--> closed
+//   --Stop--> over
 //
-// Drain answers what is in flight (within a limit), then gives the slots back, then ends the loop.
+// All workers take each step of the way out together (server.cc): a sidecar serves the requests of
+// every worker, so it closes when no worker has clients, and answers through loops that still run.
 #pragma once
 
 #include <atomic>
@@ -44,8 +46,12 @@ class Worker {
   void Start(const std::string& conninfo);
   // The schema is in place: connect the slots. Any thread, once.
   void DatabaseReady();
-  // Any thread, once. The thread ends by itself within `limit_ms` and a little.
-  void Drain(int64_t limit_ms);
+  // The way out; any thread, each once, `done` runs on the worker's loop.
+  // Answers what is in flight within `limit_ms`, closes every connection.
+  void Drain(int64_t limit_ms, UniqueFunction<void()> done);
+  void CloseSidecar(UniqueFunction<void()> done);
+  // Destroys everything and ends the thread.
+  void Stop();
   // On the worker's thread: while draining, closes what is left at once.
   void AbortConnections();
   void Join();
@@ -58,7 +64,6 @@ class Worker {
 
   api::Health CheckHealth() const;
   void NoteHealth();
-  void CloseSidecar();
 
   Shared& shared_;
   const int index_;

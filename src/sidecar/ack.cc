@@ -76,6 +76,15 @@ void AckQueue::Submit(AckRequest request) {
   scheduler_.Wake();
 }
 
+void AckQueue::Shutdown() {
+  pause_.Stop();
+  std::vector<std::shared_ptr<AckCall>> left(find_.begin(), find_.end());
+  for (const auto& [number, key] : keys_) {
+    for (const AckGroup& group : key->groups) left.push_back(group.call);
+  }
+  for (const auto& call : left) FailCall(*call, Status(Code::kShuttingDown));
+}
+
 // ---- find
 
 void AckQueue::SendOne() {

@@ -36,6 +36,8 @@ class AckQueue final : public Scheduler::Source {
            const AckLimits& limits, Freed freed);
 
   void Submit(AckRequest request);
+  // The slots are closed: answers whatever still waits.
+  void Shutdown();
   int64_t items_waiting() const { return items_waiting_; }
 
   bool HasWork() const override { return !find_.empty() || !ready_.empty(); }

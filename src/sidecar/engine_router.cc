@@ -145,8 +145,10 @@ void EngineRouter::PushSplit(PushRequest request) {
 
 CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
   if (request.namespace_name || request.task) {
-    auto family = std::make_shared<FamilyPop>(here_, *this, Here().lookups(), std::move(request),
-                                              std::move(done));
+    Sidecar& sidecar = Here();
+    auto family = std::make_shared<FamilyPop>(
+        here_, *this, sidecar.lookups(), [&sidecar] { return sidecar.pop().may_wait(); },
+        std::move(request), std::move(done));
     family->Start();
     return [family] { family->Cancel(); };
   }

@@ -6,10 +6,12 @@
 
 namespace queen::sidecar {
 
-FamilyPop::FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, PopRequest request, PopDone done)
+FamilyPop::FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, std::function<bool()> may_wait,
+                     PopRequest request, PopDone done)
     : loop_(loop),
       engine_(engine),
       lookups_(lookups),
+      may_wait_(std::move(may_wait)),
       request_(std::move(request)),
       done_(std::move(done)),
       deadline_ms_(loop.NowMillis() + request_.wait_ms) {}
@@ -75,7 +77,7 @@ void FamilyPop::TryNext() {
 void FamilyPop::EndRound() {
   if (!done_) return;
   const int64_t left = deadline_ms_ - loop_.NowMillis();
-  if (left <= 0) {
+  if (left <= 0 || !may_wait_()) {
     Finish(PopResult{});
     return;
   }

@@ -5,6 +5,7 @@
 // Lives on the worker's loop, kept alive by what it waits for.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,8 +18,10 @@ namespace queen::sidecar {
 
 class FamilyPop final : public std::enable_shared_from_this<FamilyPop> {
  public:
+  // `may_wait` is false once the broker is going to stop.
   // REQUIRES: engine and lookups are those of the loop's worker and outlive it
-  FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, PopRequest request, PopDone done);
+  FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, std::function<bool()> may_wait,
+            PopRequest request, PopDone done);
 
   void Start();
   // The client has gone.
@@ -36,6 +39,7 @@ class FamilyPop final : public std::enable_shared_from_this<FamilyPop> {
   Loop& loop_;
   Engine& engine_;
   Lookups& lookups_;
+  const std::function<bool()> may_wait_;
   const PopRequest request_;
   PopDone done_;
   const int64_t deadline_ms_;

@@ -15,6 +15,12 @@ void Lookups::Ask(const pg::Statement& statement, pg::Params params, pg::BatchCa
   scheduler_.Wake();
 }
 
+void Lookups::Shutdown() {
+  std::deque<Question> left = std::move(waiting_);
+  waiting_.clear();
+  for (Question& question : left) question.callback(pg::NotSent(Status(Code::kShuttingDown)));
+}
+
 void Lookups::SendOne() {
   Question question = std::move(waiting_.front());
   waiting_.pop_front();

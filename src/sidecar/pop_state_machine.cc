@@ -133,6 +133,22 @@ void PopStateMachine::Forget() {
   SetTimer(loop_.NowMillis());
 }
 
+void PopStateMachine::StopWaiting() {
+  may_wait_ = false;
+  std::vector<PopPtr> waiters;
+  for (auto& [key, group] : groups_) {
+    waiters.insert(waiters.end(), group->waiters.begin(), group->waiters.end());
+  }
+  for (const PopPtr& pop : waiters) Finish(pop, PopState::kEmpty, PopResult{});
+}
+
+void PopStateMachine::Shutdown() {
+  timer_.Stop();
+  std::vector<PopPtr> left;
+  for (const auto& [ticket, pop] : pops_) left.push_back(pop);
+  for (const PopPtr& pop : left) Fail(pop, Status(Code::kShuttingDown));
+}
+
 void PopStateMachine::ForgetNames(PopGroup& group) {
   group.ring.Clear();
   group.queue_id = 0;
@@ -217,7 +233,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
 
 // Nothing to take now: parks the pop, or answers that there is nothing.
 void PopStateMachine::Wait(const PopPtr& pop) {
-  if (pop->request.wait_ms <= 0 || loop_.NowMillis() >= pop->deadline_ms) {
+  if (pop->request.wait_ms <= 0 || !may_wait_ || loop_.NowMillis() >= pop->deadline_ms) {
     Finish(pop, PopState::kEmpty, PopResult{});
     return;
   }

@@ -58,7 +58,12 @@ class PopStateMachine final : public Scheduler::Source {
                std::string_view group, int64_t ready_in_ms);
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
+  // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
+  void StopWaiting();
+  // The slots are closed: answers whatever is still on its way.
+  void Shutdown();
 
+  bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
   size_t open() const { return pops_.size(); }
 
@@ -120,6 +125,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::vector<PopGroup*> unused_;              // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;  // not finished
   size_t waiting_ = 0;
+  bool may_wait_ = true;
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;

@@ -159,6 +159,22 @@ void PushQueue::Forget() {
   ready_.clear();
 }
 
+void PushQueue::Shutdown() {
+  std::vector<PushGroup> left;
+  for (auto& [key, partition] : partitions_) {
+    std::move(partition->groups.begin(), partition->groups.end(), std::back_inserter(left));
+    partition->groups.clear();
+  }
+  for (const auto& batch : doubtful_) {
+    for (Batch::Part& part : batch->parts) {
+      std::move(part.work.groups.begin(), part.work.groups.end(), std::back_inserter(left));
+    }
+  }
+  doubtful_.clear();
+  tick_.Stop();
+  for (PushGroup& group : left) Fail(group, Status(Code::kShuttingDown));
+}
+
 // ---- to PostgreSQL
 
 bool PushQueue::HasWork() const { return !unresolved_.empty() || !ready_.empty(); }

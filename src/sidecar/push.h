@@ -55,6 +55,9 @@ class PushQueue final : public Scheduler::Source {
   // remembered.
   void Forget();
 
+  // The slots are closed: answers whatever still waits.
+  void Shutdown();
+
   int64_t items_waiting() const { return items_waiting_; }
 
   bool HasWork() const override;

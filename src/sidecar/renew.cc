@@ -30,6 +30,15 @@ void RenewQueue::Submit(RenewRequest request, RenewDone done) {
   scheduler_.Wake();
 }
 
+void RenewQueue::Shutdown() {
+  pause_.Stop();
+  for (Renewal& renewal : paused_) waiting_.push_back(std::move(renewal));
+  paused_.clear();
+  std::deque<Renewal> left = std::move(waiting_);
+  waiting_.clear();
+  for (Renewal& renewal : left) renewal.done(Status(Code::kShuttingDown));
+}
+
 void RenewQueue::SendOne() {
   std::vector<Renewal> renewals;
   pg::UuidArray leases;

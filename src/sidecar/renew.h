@@ -21,6 +21,9 @@ class RenewQueue final : public Scheduler::Source {
 
   void Submit(RenewRequest request, RenewDone done);
 
+  // The slots are closed: answers whatever still waits.
+  void Shutdown();
+
   bool HasWork() const override { return !waiting_.empty(); }
   void SendOne() override;
 

@@ -51,7 +51,14 @@ void Sidecar::Start() {
 
 void Sidecar::Close(UniqueFunction<void()> done) {
   heartbeat_.Stop();
-  slots_.Close(std::move(done));
+  slots_.Close([this, done = std::move(done)]() mutable {
+    push_.Shutdown();
+    ack_.Shutdown();
+    renew_.Shutdown();
+    lookups_.Shutdown();
+    pop_.Shutdown();
+    done();
+  });
 }
 
 bool Sidecar::database_up() const {

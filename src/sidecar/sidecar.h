@@ -47,8 +47,8 @@ class Sidecar {
 
   // Begins to connect. Once, when the schema is in place.
   void Start();
-  // Takes no more batches, waits for those in flight. What still waits is never answered, so the
-  // clients must be gone. Once.
+  // Takes no more batches, waits for those in flight, answers what still waits with an error, then
+  // runs `done`. Answers for other workers are posted to their loops, which must still run. Once.
   void Close(UniqueFunction<void()> done);
 
   PushQueue& push() { return push_; }
