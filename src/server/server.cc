@@ -44,6 +44,9 @@ int Server::Run() {
 
 void Server::Begin() {
   signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
+  administration_ = std::make_unique<Administration>(config_);
+  administration_->Start(ConnectOptionsOf(config_, conninfo_));
+  shared_.admin = &administration_->pool();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
@@ -90,6 +93,7 @@ void Server::OnSchema(const Result<storage::MigrateReport>& result) {
                              {"procedures_installed", result->procedures.size()}});
   shared_.schema_ready = true;
   for (const auto& worker : workers_) worker->DatabaseReady();
+  administration_->DatabaseReady();
   if (config_.log.format == log::Format::kText) PrintBanner();
 }
 
@@ -125,10 +129,12 @@ void Server::ShutDown() {
   shared_.draining = true;
   acceptor_->Stop();
   if (schema_) schema_->Stop();
+  administration_->StopSweeps();
   for (const auto& worker : workers_) worker->Drain(config_.server.shutdown_timeout_ms);
   // Joining would block this loop, which must see a second signal.
   drainer_ = std::thread([this] {
     for (const auto& worker : workers_) worker->Join();
+    administration_->Stop();  // after those who ask it
     loop_.Post([this] { StopDatabase(); });
   });
 }
