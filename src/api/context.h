@@ -1,10 +1,12 @@
-// What the handlers of one worker need: the engine, the loop they run on, and answers to the few
-// questions that are not the engine's. Made by the server, one per worker, and outlives its router.
+// What the handlers of one worker need: the engine, administration, the loop they run on, and
+// answers to the few questions that are not the engine's. Made by the server, one per worker, and
+// outlives its router.
 #pragma once
 
 #include <functional>
 #include <string>
 
+#include "admin/requests.h"
 #include "api/health.h"
 #include "http/request.h"
 #include "loop/loop.h"
@@ -14,6 +16,7 @@ namespace queen::api {
 
 struct Context {
   sidecar::Engine& engine;
+  admin::QueueManager& admin;
   Loop& loop;
   HealthSource health;
   // The `sub` of the token that came with the request, "" for none. Unset: authentication is off.

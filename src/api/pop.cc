@@ -9,6 +9,7 @@
 #include "api/late_reply.h"
 #include "api/names.h"
 #include "api/pop_reply.h"
+#include "api/query_params.h"
 #include "api/subscription.h"
 #include "base/clock.h"
 
@@ -27,14 +28,6 @@ Status TakeNumber(const Query& query, std::string_view name, int64_t low, int64_
   if (!value.ok()) return value.status();
   number = static_cast<Number>(std::clamp(*value, low, high));
   return Status::Ok();
-}
-
-// A query parameter that is a name; "" is as good as none.
-Status TakeName(const Query& query, std::string_view name, std::optional<std::string>& out) {
-  const std::string_view value = query.GetOr(name, "");
-  if (value.empty()) return Status::Ok();
-  out = value;
-  return CheckName(name, value);
 }
 
 Status TakeSource(const http::Request& request, PopRequest& pop) {

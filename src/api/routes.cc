@@ -3,10 +3,15 @@
 #include <utility>
 
 #include "api/ack.h"
+#include "api/configure.h"
+#include "api/consumer_groups.h"
+#include "api/dlq.h"
 #include "api/health.h"
 #include "api/lease.h"
 #include "api/pop.h"
 #include "api/push.h"
+#include "api/resources.h"
+#include "api/traces.h"
 
 namespace queen::api {
 namespace {
@@ -22,9 +27,30 @@ http::Handler Bind(const Context& context, ContextHandler handler) {
   };
 }
 
+void AddAdminRoutes(const Context& context, http::Router& router) {
+  const auto add = [&](Method method, std::string_view pattern, auto handler) {
+    router.Add(method, pattern, Bind(context, handler));
+  };
+  add(Method::kPost, "/api/v1/configure", HandleConfigure);
+  add(Method::kDelete, "/api/v1/resources/queues/:queue", HandleDeleteQueue);
+  add(Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition",
+      HandleDeletePartition);
+  add(Method::kDelete, "/api/v1/consumer-groups/:group", HandleDeleteGroup);
+  add(Method::kDelete, "/api/v1/consumer-groups/:group/queues/:queue", HandleDeleteGroup);
+  add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", HandleSeek);
+  add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/partitions/:partition/seek",
+      HandleSeek);
+  add(Method::kGet, "/api/v1/dlq", HandleListDeadLetters);
+  add(Method::kPost, "/api/v1/traces", HandleRecordTrace);
+  add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);
+  add(Method::kGet, "/api/v1/traces/by-name/:name", HandleListTracesByName);
+  add(Method::kGet, "/api/v1/traces/:partitionId/:transactionId", HandleListTraces);
+}
+
 }  // namespace
 
 void AddRoutes(const Context& context, http::Router& router) {
+  AddAdminRoutes(context, router);
   router.Add(Method::kPost, "/api/v1/push", Bind(context, HandlePush));
   router.Add(Method::kGet, "/api/v1/pop", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue", Bind(context, HandlePop));

@@ -1,5 +1,4 @@
-// Which handler serves which route of the client's side of the contract: push, pop, ack, lease and
-// health.
+// Which handler serves which route of the contract.
 #pragma once
 
 #include "api/context.h"

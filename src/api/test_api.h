@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/requests.h"
 #include "api/context.h"
 #include "api/routes.h"
 #include "http/parser.h"
@@ -40,6 +41,10 @@ class FakeEngine final : public sidecar::Engine {
     renew_done = std::move(done);
   }
 
+  void QueueChanged(const std::optional<std::string>& queue) override {
+    changed.push_back(queue.value_or("*"));
+  }
+
   // What the last request is answered with.
   void FinishPush(Result<std::vector<sidecar::PushOutcome>> outcomes) {
     sidecar::PushRequest& push = pushes.back();
@@ -58,6 +63,68 @@ class FakeEngine final : public sidecar::Engine {
   std::vector<sidecar::AckRequest> acks;
   std::vector<sidecar::RenewRequest> renews;
   sidecar::RenewDone renew_done;
+  std::vector<std::string> changed;  // queues; "*" for all
+};
+
+// Records like FakeEngine; the test answers through the `done`s.
+class FakeManager final : public admin::QueueManager {
+ public:
+  template <typename Request, typename T>
+  struct Calls {
+    std::vector<Request> requests;
+    admin::Done<T> done;  // of the last
+
+    void Take(Request request, admin::Done<T> to) {
+      requests.push_back(std::move(request));
+      done = std::move(to);
+    }
+  };
+
+  void Configure(admin::ConfigureRequest request,
+                 admin::Done<admin::ConfigureResult> done) override {
+    configure.Take(std::move(request), std::move(done));
+  }
+  void DeleteQueue(std::string queue, admin::Done<bool> done) override {
+    deletion.Take(std::move(queue), std::move(done));
+  }
+  void DeletePartition(std::string queue, std::string partition, admin::Done<bool> done) override {
+    deletion.Take(queue + "/" + partition, std::move(done));
+  }
+  void Seek(admin::SeekRequest request, admin::Done<int64_t> done) override {
+    seek.Take(std::move(request), std::move(done));
+  }
+  void DeleteGroup(admin::DeleteGroupRequest request, admin::Done<int64_t> done) override {
+    group_deletion.Take(std::move(request), std::move(done));
+  }
+  void ListDeadLetters(admin::DeadLetterFilter filter,
+                       admin::Done<admin::Listed<admin::DeadLetter>> done) override {
+    dead_letters.Take(std::move(filter), std::move(done));
+  }
+  void RecordTrace(admin::TraceRequest request, admin::Done<Uuid> done) override {
+    trace.Take(std::move(request), std::move(done));
+  }
+  void ListTraces(PartitionId partition, std::string txn,
+                  admin::Done<std::vector<admin::Trace>> done) override {
+    traces.Take({partition, std::move(txn)}, std::move(done));
+  }
+  void ListTracesByName(std::string name, admin::Page page,
+                        admin::Done<admin::Listed<admin::Trace>> done) override {
+    named_traces.Take({std::move(name), page}, std::move(done));
+  }
+  void ListTraceNames(admin::Page page,
+                      admin::Done<admin::Listed<admin::TraceName>> done) override {
+    trace_names.Take(page, std::move(done));
+  }
+
+  Calls<admin::ConfigureRequest, admin::ConfigureResult> configure;
+  Calls<std::string, bool> deletion;
+  Calls<admin::SeekRequest, int64_t> seek;
+  Calls<admin::DeleteGroupRequest, int64_t> group_deletion;
+  Calls<admin::DeadLetterFilter, admin::Listed<admin::DeadLetter>> dead_letters;
+  Calls<admin::TraceRequest, Uuid> trace;
+  Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;
+  Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
+  Calls<admin::Page, admin::Listed<admin::TraceName>> trace_names;
 };
 
 class ApiTest : public testing::Test {
@@ -93,9 +160,14 @@ class ApiTest : public testing::Test {
   }
 
   FakeEngine engine_;
+  FakeManager manager_;
   Loop loop_{"test"};
-  Context context_{
-      .engine = engine_, .loop = loop_, .health = {}, .producer_sub = {}, .pop_paused = {}};
+  Context context_{.engine = engine_,
+                   .admin = manager_,
+                   .loop = loop_,
+                   .health = {},
+                   .producer_sub = {},
+                   .pop_paused = {}};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;
 };

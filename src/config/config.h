@@ -72,6 +72,11 @@ struct Pop {
   int64_t bytes_max = int64_t{32} << 20;
 };
 
+struct Sweep {
+  int retention_interval_ms = 300'000;
+  int eviction_interval_ms = 60'000;
+};
+
 struct Log {
   log::Level level = log::Level::kInfo;
   log::Format format = log::Format::kText;
@@ -84,6 +89,7 @@ struct Config {
   Embedded embedded;
   Sidecar sidecar;
   Pop pop;
+  Sweep sweep;
   Log log;
 
   // Whether the broker starts and supervises a PostgreSQL of its own: no other one is named.

@@ -80,6 +80,7 @@ constexpr std::string_view kPools = "Connections to PostgreSQL";
 constexpr std::string_view kEmbedded = "Embedded PostgreSQL";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
+constexpr std::string_view kSweeps = "Sweeps";
 constexpr std::string_view kLogs = "Logs";
 
 constexpr std::array kSettings = {
@@ -211,6 +212,14 @@ constexpr std::array kSettings = {
             "factor by which it grows"},
     Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
             "most payload bytes in one reply to a pop, but always one message"},
+
+    Setting{"RETENTION_INTERVAL", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::retention_interval_ms>, 100, 24 * kHourMs, "ms"},
+            "pause between sweeps of messages past retentionSeconds or completedRetentionSeconds"},
+    Setting{"EVICTION_INTERVAL", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::eviction_interval_ms>, 100, 24 * kHourMs, "ms"},
+            "pause between sweeps of messages past maxWaitTimeSeconds; one sweep does both, at the "
+            "shorter of the two"},
 
     Setting{"LOG_LEVEL", kLogs, EnumAt<&Config::log, &Log::level>(kLogLevels),
             "least level that is written"},

@@ -45,6 +45,9 @@ int Server::Run() {
 
 void Server::Begin() {
   signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
+  administration_ = std::make_unique<Administration>(config_);
+  administration_->Start(ConnectOptionsOf(config_, conninfo_));
+  shared_.admin = &administration_->pool();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
@@ -91,6 +94,7 @@ void Server::OnSchema(const Result<storage::MigrateReport>& result) {
                              {"procedures_installed", result->procedures.size()}});
   shared_.schema_ready = true;
   for (const auto& worker : workers_) worker->DatabaseReady();
+  administration_->DatabaseReady();
   ready_check_ = std::make_unique<Timer>(loop_, [this] { CheckReady(); });
   ready_check_->Start(0, kReadyCheckMs);
 }
@@ -135,6 +139,7 @@ void Server::ShutDown() {
   ready_check_.reset();
   acceptor_->Stop();
   if (schema_) schema_->Stop();
+  administration_->StopSweeps();
   // Step by step, all workers together (see worker.h).
   ForEachWorker(
       [this](Worker& worker, UniqueFunction<void()> done) {
@@ -146,6 +151,7 @@ void Server::ShutDown() {
                       [this] {
                         for (const auto& worker : workers_) worker->Stop();
                         for (const auto& worker : workers_) worker->Join();
+                        administration_->Stop();  // after those who ask it
                         StopDatabase();
                       });
       });

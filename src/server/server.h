@@ -16,6 +16,7 @@
 #include "embedded/embedded_postgres.h"
 #include "http/acceptor.h"
 #include "loop/timer.h"
+#include "server/administration.h"
 #include "server/schema_keeper.h"
 #include "server/signals.h"
 #include "server/worker.h"
@@ -49,6 +50,7 @@ class Server {
   std::string conninfo_;
   std::unique_ptr<embedded::EmbeddedPostgres> postgres_;
   std::unique_ptr<http::Acceptor> acceptor_;
+  std::unique_ptr<Administration> administration_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<SchemaKeeper> schema_;
   std::unique_ptr<Timer> ready_check_;  // until the first time everything is up

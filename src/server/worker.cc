@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 
+#include "admin/queue_manager.h"
 #include "api/routes.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -75,7 +76,8 @@ struct Worker::Parts {
         sidecar(loop, SidecarOptionsOf(shared.config, std::move(conninfo)), shared.delivered,
                 notices),
         engine(shared.shards, loop, shared.delivered),
-        context{engine, loop, std::move(health), {}, {}},
+        queue_manager(loop, *shared.admin),
+        context{engine, queue_manager, loop, std::move(health), {}, {}},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
     health_tick.Start(0, kHealthTickMs);
@@ -90,6 +92,7 @@ struct Worker::Parts {
   sidecar::ShardNotices notices;
   sidecar::Sidecar sidecar;
   sidecar::EngineRouter engine;
+  admin::AsyncQueueManager queue_manager;
   api::Context context;
   http::Router router;
   Timer drain_limit;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "admin/admin_pool.h"
 #include "api/context.h"
 #include "config/config.h"
 #include "http/connections.h"
@@ -27,6 +28,7 @@ struct Shared {
   http::ConnectionBudget budget;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
+  admin::AdminPool* admin = nullptr;  // set before the first worker starts
   std::atomic<bool> schema_ready{false};
   std::atomic<bool> draining{false};
   // Per worker: whether its sidecar commits. The broker is healthy when all do, whichever is asked.

@@ -257,4 +257,17 @@ void EngineRouter::Renew(RenewRequest request, RenewDone done) {
   Here().renew().Submit(request, std::move(done));
 }
 
+// ---- administration
+
+void EngineRouter::QueueChanged(const std::optional<std::string>& queue) {
+  if (queue) {
+    On(shards_.OwnerOfQueue(*queue),
+       [queue = *queue](Sidecar& sidecar) { sidecar.pop().OnQueueChanged(queue); });
+    return;
+  }
+  for (size_t owner = 0; owner < shards_.shards.size(); ++owner) {
+    On(owner, [](Sidecar& sidecar) { sidecar.pop().OnQueuesChanged(); });
+  }
+}
+
 }  // namespace queen::sidecar

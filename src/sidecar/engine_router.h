@@ -48,6 +48,7 @@ class EngineRouter final : public Engine {
   CancelPop Pop(PopRequest request, PopDone done) override;
   void Ack(AckRequest request) override;
   void Renew(RenewRequest request, RenewDone done) override;
+  void QueueChanged(const std::optional<std::string>& queue) override;
 
  private:
   Sidecar& Here() const;

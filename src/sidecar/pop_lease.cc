@@ -12,6 +12,7 @@ struct PopStateMachine::LeaseChunk {
   struct Row {
     PopPtr pop;
     PartitionId partition;
+    int64_t changes;  // of the group when this was sent
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
@@ -39,7 +40,7 @@ void PopStateMachine::SendLease() {
   for (size_t i = 0; i < count; ++i) {
     const Pop& pop = *chunk->pops[i];
     for (const PartitionId partition : pop.candidates) {
-      chunk->rows.push_back({chunk->pops[i], partition});
+      chunk->rows.push_back({chunk->pops[i], partition, pop.group->changes});
       requests.Add(static_cast<int32_t>(i));
       partitions.Add(partition.value);
       groups.Add(pop.group->group_id);
@@ -75,7 +76,8 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
   for (const PopPtr& pop : chunk->pops) {
     if (pop->deliveries.empty()) {
-      if (!pop->wildcard() && !pop->again) pop->confirmed = true;
+      // Ids that were forgotten meanwhile have told nothing.
+      if (!pop->wildcard()) pop->confirmed = !pop->again && pop->group->named();
       pop->again = false;
       Advance(pop);
     } else {
@@ -97,11 +99,12 @@ void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
 }
 
 void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
-  const auto& [pop, partition] = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  const auto& [pop, partition, changes] = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
   PopGroup& group = *pop->group;
   const std::string_view state = rows.Text(row, 1);
   const int64_t now = loop_.NowMillis();
   const auto hold = [&](int64_t ms) {
+    if (changes != group.changes) return;  // a seek or the like may have ended what this tells of
     group.ring.Hold(partition, now + ms);
     SetTimer(now + ms);
   };

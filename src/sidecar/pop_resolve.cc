@@ -121,13 +121,15 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
     }
     const PartitionId partition{rows.Int4(row, 0)};
     if (rows.Int8(row, 1) == 0) {
+      group.ring.Free(partition);  // another broker may have ended the lease that holds it
       group.ring.Add(partition);
     } else {
       group.ring.AddAt(partition, now + rows.Int8(row, 1));
     }
   }
-  if (!live) {  // the queue was deleted: its successor has other ids
+  if (!live) {  // the queue was deleted, or its ids forgotten: the next ones may be others
     ForgetNames(group);
+    for (const PopPtr& pop : group.resolving) pop->resolve_round = group.rounds_begun + 1;
     EndRound(group);
     return;
   }

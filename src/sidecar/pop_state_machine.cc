@@ -67,6 +67,7 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group = std::make_unique<PopGroup>();
     group->queue = queue;
     group->name = name;
+    group->number = static_cast<uint32_t>(groups_.size());
     group->check_interval_ms = limits_.check_base_ms;
     by_queue_[queue].push_back(group.get());
   }
@@ -123,6 +124,28 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     group.ring.Add(id);
     WakeWaiters(group, id, partition);
   }
+}
+
+void PopStateMachine::OnQueueChanged(const std::string& queue) {
+  loop_.AssertOwner();
+  const auto groups = by_queue_.find(queue);
+  if (groups == by_queue_.end()) return;
+  for (PopGroup* group : groups->second) OnGroupChanged(*group);
+}
+
+void PopStateMachine::OnQueuesChanged() {
+  loop_.AssertOwner();
+  for (auto& [key, group] : groups_) OnGroupChanged(*group);
+}
+
+void PopStateMachine::OnGroupChanged(PopGroup& group) {
+  ++group.changes;
+  ForgetNames(group);
+  for (const PopPtr& pop : group.waiters) {
+    pop->confirmed = false;
+    pop->resolve_round = group.rounds_begun + 1;
+  }
+  WakeWaiters(group, {}, group.waiters.size());
 }
 
 void PopStateMachine::Forget() {

@@ -56,6 +56,11 @@ class PopStateMachine final : public Scheduler::Source {
   // A lease has ended; there may be something for the next consumer, after `ready_in_ms`.
   void OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
                std::string_view group, int64_t ready_in_ms);
+  // Administration changed the queue's options, moved or deleted one of its groups, or deleted it:
+  // what is believed of it is forgotten, and its waiters ask the database again.
+  void OnQueueChanged(const std::string& queue);
+  // As OnQueueChanged, of every queue.
+  void OnQueuesChanged();
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
@@ -76,6 +81,7 @@ class PopStateMachine final : public Scheduler::Source {
   static void ForgetNames(PopGroup& group);
   void DropUse(PopGroup& group);
   void ForgetUnused();
+  void OnGroupChanged(PopGroup& group);
   PopGroup& GroupOf(const std::string& queue, const std::string& name);
   // Decides what `pop` needs next and puts it there.
   void Advance(const PopPtr& pop);

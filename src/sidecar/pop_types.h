@@ -76,6 +76,8 @@ struct Pop {
 struct PopGroup {
   std::string queue;
   std::string name;
+  uint32_t number = 0;   // of this object: the ids may be forgotten while a lease is in flight
+  int64_t changes = 0;   // how often its queue was changed by administration
   int32_t queue_id = 0;  // 0: not known (yet), or the queue does not exist
   int32_t group_id = 0;
   size_t open_pops = 0;
@@ -102,7 +104,7 @@ struct PopGroup {
 
 // One number for a (partition, group).
 inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
-  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group.group_id);
+  return int64_t{partition.value} << 32 | group.number;
 }
 
 }  // namespace queen::sidecar

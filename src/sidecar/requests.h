@@ -154,6 +154,9 @@ class Engine {
   virtual CancelPop Pop(PopRequest request, PopDone done) = 0;
   virtual void Ack(AckRequest request) = 0;
   virtual void Renew(RenewRequest request, RenewDone done) = 0;
+  // Administration changed this queue (nullopt: any of them): nothing that is believed of it holds,
+  // for every pop made after this call.
+  virtual void QueueChanged(const std::optional<std::string>& queue) = 0;
 };
 
 }  // namespace queen::sidecar

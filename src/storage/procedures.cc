@@ -83,4 +83,84 @@ const pg::Statement kRenewLease{"renew_lease",
                                 "SELECT ordinal, state, lease_until FROM queen.renew_lease($1, $2)",
                                 {kUuidArray, kInt4Array}};
 
+// ---- administration
+
+const pg::Statement kConfigure{"configure",
+                               "SELECT queue_id, partition_id, namespace, task, options"
+                               " FROM queen.configure($1, $2, $3, $4, $5)",
+                               {kText, kText, kText, kJsonb, kBool}};
+
+const pg::Statement kDeleteQueue{"delete_queue", "SELECT queen.delete_queue($1)", {kText}};
+
+const pg::Statement kDeletePartition{
+    "delete_partition", "SELECT queen.delete_partition($1, $2)", {kText, kText}};
+
+const pg::Statement kDeleteGroup{"delete_group",
+                                 "SELECT deleted_partitions FROM queen.delete_group($1, $2, $3)",
+                                 {kText, kText, kBool}};
+
+const pg::Statement kSeek{
+    "seek",
+    "SELECT moved, next_after FROM queen.seek($1, $2, $3, $4, $5, $6, $7, $8)",
+    {kText, kText, kText, kText, kTimestampTz, kInt8, kInt4, kInt4}};
+
+const pg::Statement kListDeadLetters{
+    "list_dead_letters",
+    "SELECT id, transaction_id, partition_id, queue, partition, consumer_group, error, retry_count,"
+    " payload, meta, created_at, failed_at"
+    " FROM queen.list_dead_letters($1, $2, $3, $4, $5, $6, $7)",
+    {kText, kText, kText, kTimestampTz, kTimestampTz, kInt4, kInt4}};
+
+const pg::Statement kCountDeadLetters{"count_dead_letters",
+                                      "SELECT queen.count_dead_letters($1, $2, $3, $4, $5)",
+                                      {kText, kText, kText, kTimestampTz, kTimestampTz}};
+
+const pg::Statement kRecordTrace{"record_trace",
+                                 "SELECT queen.record_trace($1, $2, $3, $4, $5, $6, $7)",
+                                 {kInt4, kText, kText, kText, kText, kTextArray, kText}};
+
+const pg::Statement kListTraces{
+    "list_traces",
+    "SELECT id, event_type, data, consumer_group, worker_id, created_at, trace_names"
+    " FROM queen.list_traces($1, $2)",
+    {kInt4, kText}};
+
+const pg::Statement kListTracesByName{
+    "list_traces_by_name",
+    "SELECT id, event_type, data, consumer_group, worker_id, created_at, partition_id,"
+    " transaction_id, queue, partition FROM queen.list_traces_by_name($1, $2, $3)",
+    {kText, kInt4, kInt4}};
+
+const pg::Statement kCountTracesByName{
+    "count_traces_by_name",
+    "SELECT count(*) FROM queen.trace_names n JOIN queen.traces t ON t.id = n.trace_id"
+    " WHERE n.name = $1",
+    {kText}};
+
+const pg::Statement kListTraceNames{"list_trace_names",
+                                    "SELECT trace_name, trace_count, message_count, last_seen"
+                                    " FROM queen.list_trace_names($1, $2)",
+                                    {kInt4, kInt4}};
+
+const pg::Statement kCountTraceNames{
+    "count_trace_names", "SELECT count(DISTINCT name) FROM queen.trace_names", {}};
+
+// ---- sweeps
+
+const pg::Statement kSweepProgress{"sweep_progress",
+                                   "SELECT removed, next_partition_id, next_group_id"
+                                   " FROM queen.sweep_progress($1, $2, $3)",
+                                   {kInt4, kInt4, kInt4}};
+
+const pg::Statement kSweepSegments{
+    "sweep_segments",
+    "SELECT removed, blanked, messages, next_after FROM queen.sweep_segments($1, $2, $3)",
+    {kInt4, kInt4, kInt4}};
+
+const pg::Statement kSweepBatches{
+    "sweep_batches", "SELECT queen.sweep_batches($1 * interval '1 second', $2)", {kInt4, kInt4}};
+
+const pg::Statement kSweepOrphans{
+    "sweep_orphans", "SELECT removed, more FROM queen.sweep_orphans($1)", {kInt4}};
+
 }  // namespace queen::storage

@@ -45,4 +45,49 @@ extern const pg::Statement kAckMessages;
 // leases, seconds -> ordinal, state, lease_until
 extern const pg::Statement kRenewLease;
 
+// ---- administration
+
+// queue, namespace, task, options jsonb, replace
+//   -> queue_id, partition_id, namespace, task, options
+extern const pg::Statement kConfigure;
+// queue -> existed
+extern const pg::Statement kDeleteQueue;
+// queue, partition -> existed
+extern const pg::Statement kDeletePartition;
+// group, queue or NULL, metadata -> deleted_partitions
+extern const pg::Statement kDeleteGroup;
+// queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
+extern const pg::Statement kSeek;
+// queue, group, partition, from, to (each may be NULL), limit, offset
+//   -> id, transaction_id, partition_id, queue, partition, consumer_group, error, retry_count,
+//      payload, meta, created_at, failed_at
+extern const pg::Statement kListDeadLetters;
+// queue, group, partition, from, to -> count
+extern const pg::Statement kCountDeadLetters;
+// partition, txn, group, event_type, data, names, worker -> id
+extern const pg::Statement kRecordTrace;
+// partition, txn
+//   -> id, event_type, data, consumer_group, worker_id, created_at, trace_names
+extern const pg::Statement kListTraces;
+// name, limit, offset -> as kListTraces without the names, then partition_id, transaction_id,
+//   queue, partition
+extern const pg::Statement kListTracesByName;
+// name -> count
+extern const pg::Statement kCountTracesByName;
+// limit, offset -> trace_name, trace_count, message_count, last_seen
+extern const pg::Statement kListTraceNames;
+// -> count
+extern const pg::Statement kCountTraceNames;
+
+// ---- sweeps, one short step each
+
+// partition_id, group_id, limit -> removed, next_partition_id, next_group_id
+extern const pg::Statement kSweepProgress;
+// after, partitions, limit -> removed, blanked, messages, next_after
+extern const pg::Statement kSweepSegments;
+// age in seconds, limit -> removed
+extern const pg::Statement kSweepBatches;
+// limit -> removed, more
+extern const pg::Statement kSweepOrphans;
+
 }  // namespace queen::storage

@@ -1,0 +1,32 @@
+// AdminPool: the connections of administration and background work, apart from the sidecars', so
+// that a slow question never waits in front of a push. Lives on one loop of its own; anybody may
+// ask, and is answered on the loop he names.
+#pragma once
+
+#include "loop/loop.h"
+#include "pg/pool.h"
+
+namespace queen::admin {
+
+class AdminPool {
+ public:
+  // On the loop's thread.
+  AdminPool(Loop& loop, const pg::ConnectOptions& connect, int connections);
+
+  // On the loop's thread, once: the schema is in place.
+  void Start();
+  // On the loop's thread, once. Whoever asks afterwards is refused.
+  void Close(UniqueFunction<void()> done);
+
+  // Any thread. `callback` runs on `caller`, unless that loop has ended.
+  void Execute(Loop& caller, pg::Batch batch, pg::BatchCallback callback);
+
+  Loop& loop() { return loop_; }
+
+ private:
+  Loop& loop_;
+  pg::Pool pool_;
+  bool started_ = false;
+};
+
+}  // namespace queen::admin

@@ -1,0 +1,272 @@
+#include "admin/queue_manager.h"
+
+#include "storage/procedures.h"
+
+namespace queen::admin {
+namespace {
+
+using pg::Params;
+using pg::Rows;
+
+void AddText(Params& params, const std::optional<std::string>& text) {
+  if (text) {
+    params.Text(*text);
+  } else {
+    params.Null(pg::oid::kText);
+  }
+}
+
+void AddTime(Params& params, const std::optional<int64_t>& micros) {
+  if (micros) {
+    params.TimestampTz(*micros);
+  } else {
+    params.Null(pg::oid::kTimestampTz);
+  }
+}
+
+std::string TextAt(const Rows& rows, int row, int column) {
+  return std::string(rows.Text(row, column));
+}
+
+std::optional<std::string> TextOrNull(const Rows& rows, int row, int column) {
+  if (rows.IsNull(row, column)) return std::nullopt;
+  return TextAt(rows, row, column);
+}
+
+std::string_view ModeName(SeekRequest::Mode mode) {
+  switch (mode) {
+    case SeekRequest::Mode::kEnd:
+      return "end";
+    case SeekRequest::Mode::kAfter:
+      return "after";
+    case SeekRequest::Mode::kOffset:
+      break;
+  }
+  return "offset";
+}
+
+Params FilterParams(const DeadLetterFilter& filter) {
+  Params params(7);
+  AddText(params, filter.queue);
+  AddText(params, filter.group);
+  AddText(params, filter.partition);
+  AddTime(params, filter.from_micros);
+  AddTime(params, filter.to_micros);
+  return params;
+}
+
+DeadLetter ReadDeadLetter(const Rows& rows, int row) {
+  DeadLetter letter;
+  letter.id = rows.Uuid(row, 0);
+  letter.txn = rows.Text(row, 1);
+  letter.partition_id = PartitionId{rows.Int4(row, 2)};
+  letter.queue = rows.Text(row, 3);
+  letter.partition = rows.Text(row, 4);
+  letter.group = rows.Text(row, 5);
+  letter.error = TextOrNull(rows, row, 6);
+  letter.retry_count = rows.Int4(row, 7);
+  letter.payload = rows.Text(row, 8);
+  letter.meta = TextOrNull(rows, row, 9).value_or("");
+  letter.created_micros = rows.TimestampTz(row, 10);
+  letter.failed_micros = rows.TimestampTz(row, 11);
+  return letter;
+}
+
+// The columns that every list of traces begins with.
+Trace ReadTrace(const Rows& rows, int row) {
+  Trace trace;
+  trace.id = rows.Uuid(row, 0);
+  trace.event_type = rows.Text(row, 1);
+  trace.data = rows.Text(row, 2);
+  trace.group = TextOrNull(rows, row, 3);
+  trace.worker = TextOrNull(rows, row, 4);
+  trace.created_micros = rows.TimestampTz(row, 5);
+  return trace;
+}
+
+bool ReadBool(const std::vector<Rows>& rows) { return rows[0].Bool(0, 0); }
+
+}  // namespace
+
+template <typename T, typename Read>
+void AsyncQueueManager::Ask(pg::Batch batch, Read read, Done<T> done) {
+  here_.AssertOwner();
+  pool_.Execute(here_, std::move(batch),
+                [read, done = std::move(done),
+                 alive = std::weak_ptr(alive_)](pg::BatchResult result) mutable {
+                  if (alive.expired()) return;
+                  if (result.ok()) {
+                    done(Result<T>(read(result.rows)));
+                  } else {
+                    done(Result<T>(result.status));
+                  }
+                });
+}
+
+// ---- queues
+
+void AsyncQueueManager::Configure(ConfigureRequest request, Done<ConfigureResult> done) {
+  Params params(5);
+  params.Text(request.queue);
+  AddText(params, request.namespace_name);
+  AddText(params, request.task);
+  params.Jsonb(request.options).Bool(request.replace);
+  const auto read = [](const std::vector<Rows>& rows) -> Result<ConfigureResult> {
+    // Deleted by somebody else at the same moment.
+    if (rows[0].empty()) return Status(Code::kDatabaseRetry);
+    ConfigureResult result;
+    result.queue_id = QueueId{rows[0].Int4(0, 0)};
+    result.partition_id = PartitionId{rows[0].Int4(0, 1)};
+    result.namespace_name = rows[0].Text(0, 2);
+    result.task = rows[0].Text(0, 3);
+    result.options = rows[0].Text(0, 4);
+    return result;
+  };
+  Ask(pg::Batch(storage::kConfigure, std::move(params)), read, std::move(done));
+}
+
+void AsyncQueueManager::DeleteQueue(std::string queue, Done<bool> done) {
+  Params params(1);
+  params.Text(queue);
+  Ask(pg::Batch(storage::kDeleteQueue, std::move(params)), ReadBool, std::move(done));
+}
+
+void AsyncQueueManager::DeletePartition(std::string queue, std::string partition, Done<bool> done) {
+  Params params(2);
+  params.Text(queue).Text(partition);
+  Ask(pg::Batch(storage::kDeletePartition, std::move(params)), ReadBool, std::move(done));
+}
+
+// ---- consumer groups
+
+void AsyncQueueManager::Seek(SeekRequest request, Done<int64_t> done) {
+  SeekChunk(std::move(request), 0, 0, std::move(done));
+}
+
+void AsyncQueueManager::SeekChunk(SeekRequest request, int32_t after, int64_t moved,
+                                  Done<int64_t> done) {
+  Params params(8);
+  params.Text(request.queue).Text(request.group);
+  AddText(params, request.partition);
+  params.Text(ModeName(request.mode));
+  const bool by_time = request.mode == SeekRequest::Mode::kAfter;
+  AddTime(params, by_time ? std::optional(request.time_micros) : std::nullopt);
+  params.Int8(request.offset).Int4(after).Int4(kSeekPartitions);
+  struct Step {
+    int64_t moved;
+    std::optional<int32_t> next_after;
+  };
+  const auto read = [](const std::vector<Rows>& rows) {
+    Step step{rows[0].IsNull(0, 0) ? 0 : rows[0].Int4(0, 0), std::nullopt};
+    if (!rows[0].IsNull(0, 1)) step.next_after = rows[0].Int4(0, 1);
+    return step;
+  };
+  Ask<Step>(pg::Batch(storage::kSeek, std::move(params)), read,
+            [this, request = std::move(request), moved,
+             done = std::move(done)](Result<Step> step) mutable {
+              if (!step.ok()) return done(step.status());
+              moved += step->moved;
+              if (!step->next_after) return done(moved);
+              SeekChunk(std::move(request), *step->next_after, moved, std::move(done));
+            });
+}
+
+void AsyncQueueManager::DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) {
+  Params params(3);
+  params.Text(request.group);
+  AddText(params, request.queue);
+  params.Bool(request.metadata);
+  const auto read = [](const std::vector<Rows>& rows) { return rows[0].Int8(0, 0); };
+  Ask(pg::Batch(storage::kDeleteGroup, std::move(params)), read, std::move(done));
+}
+
+// ---- lists
+
+void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) {
+  pg::Batch batch(storage::kCountDeadLetters, FilterParams(filter));
+  Params params = FilterParams(filter);
+  params.Int4(filter.page.limit).Int4(filter.page.offset);
+  batch.Add(storage::kListDeadLetters, std::move(params));
+  const auto read = [](const std::vector<Rows>& rows) {
+    Listed<DeadLetter> listed;
+    listed.total = rows[0].Int8(0, 0);
+    for (int row = 0; row < rows[1].rows(); ++row) {
+      listed.items.push_back(ReadDeadLetter(rows[1], row));
+    }
+    return listed;
+  };
+  Ask(std::move(batch), read, std::move(done));
+}
+
+// ---- traces
+
+void AsyncQueueManager::RecordTrace(TraceRequest request, Done<Uuid> done) {
+  Params params(7);
+  params.Int4(request.partition.value).Text(request.txn);
+  AddText(params, request.group);
+  params.Text(request.event_type).Text(std::move(request.data));
+  pg::TextArray names(request.names.size());
+  for (const std::string& name : request.names) names.Add(name);
+  params.Add(std::move(names)).Text(request.worker);
+  const auto read = [](const std::vector<Rows>& rows) { return rows[0].Uuid(0, 0); };
+  Ask(pg::Batch(storage::kRecordTrace, std::move(params)), read, std::move(done));
+}
+
+void AsyncQueueManager::ListTraces(PartitionId partition, std::string txn,
+                                   Done<std::vector<Trace>> done) {
+  Params params(2);
+  params.Int4(partition.value).Text(txn);
+  const auto read = [](const std::vector<Rows>& rows) {
+    std::vector<Trace> traces;
+    for (int row = 0; row < rows[0].rows(); ++row) {
+      traces.push_back(ReadTrace(rows[0], row));
+      for (const std::string_view name : rows[0].TextArray(row, 6)) {
+        traces.back().names.emplace_back(name);
+      }
+    }
+    return traces;
+  };
+  Ask(pg::Batch(storage::kListTraces, std::move(params)), read, std::move(done));
+}
+
+void AsyncQueueManager::ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) {
+  Params count(1);
+  count.Text(name);
+  pg::Batch batch(storage::kCountTracesByName, std::move(count));
+  Params params(3);
+  params.Text(name).Int4(page.limit).Int4(page.offset);
+  batch.Add(storage::kListTracesByName, std::move(params));
+  const auto read = [](const std::vector<Rows>& rows) {
+    Listed<Trace> listed;
+    listed.total = rows[0].Int8(0, 0);
+    for (int row = 0; row < rows[1].rows(); ++row) {
+      Trace trace = ReadTrace(rows[1], row);
+      trace.partition_id = PartitionId{rows[1].Int4(row, 6)};
+      trace.txn = rows[1].Text(row, 7);
+      trace.queue = TextOrNull(rows[1], row, 8);
+      trace.partition = TextOrNull(rows[1], row, 9);
+      listed.items.push_back(std::move(trace));
+    }
+    return listed;
+  };
+  Ask(std::move(batch), read, std::move(done));
+}
+
+void AsyncQueueManager::ListTraceNames(Page page, Done<Listed<TraceName>> done) {
+  pg::Batch batch(storage::kCountTraceNames, Params(0));
+  Params params(2);
+  params.Int4(page.limit).Int4(page.offset);
+  batch.Add(storage::kListTraceNames, std::move(params));
+  const auto read = [](const std::vector<Rows>& rows) {
+    Listed<TraceName> listed;
+    listed.total = rows[0].Int8(0, 0);
+    for (int row = 0; row < rows[1].rows(); ++row) {
+      listed.items.push_back({TextAt(rows[1], row, 0), rows[1].Int8(row, 1), rows[1].Int8(row, 2),
+                              rows[1].TimestampTz(row, 3)});
+    }
+    return listed;
+  };
+  Ask(std::move(batch), read, std::move(done));
+}
+
+}  // namespace queen::admin

@@ -1,0 +1,42 @@
+// AsyncQueueManager: the QueueManager of one worker. Asks on the AdminPool and answers on the
+// worker's loop; destroyed before an answer, it drops it.
+#pragma once
+
+#include <memory>
+
+#include "admin/admin_pool.h"
+#include "admin/requests.h"
+
+namespace queen::admin {
+
+class AsyncQueueManager final : public QueueManager {
+ public:
+  // Partitions moved in one transaction: each is a row that others may wait for.
+  static constexpr int32_t kSeekPartitions = 500;
+
+  // Of the worker whose loop is `here`. `pool` outlives it.
+  AsyncQueueManager(Loop& here, AdminPool& pool) : here_(here), pool_(pool) {}
+
+  void Configure(ConfigureRequest request, Done<ConfigureResult> done) override;
+  void DeleteQueue(std::string queue, Done<bool> done) override;
+  void DeletePartition(std::string queue, std::string partition, Done<bool> done) override;
+  void Seek(SeekRequest request, Done<int64_t> done) override;
+  void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) override;
+  void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) override;
+  void RecordTrace(TraceRequest request, Done<Uuid> done) override;
+  void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;
+  void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
+  void ListTraceNames(Page page, Done<Listed<TraceName>> done) override;
+
+ private:
+  // `read` makes the result of the rows of a batch that succeeded.
+  template <typename T, typename Read>
+  void Ask(pg::Batch batch, Read read, Done<T> done);
+  void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
+
+  Loop& here_;
+  AdminPool& pool_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+};
+
+}  // namespace queen::admin

@@ -1,0 +1,151 @@
+// What the API asks of administration and what it gets back. A request is valid when it arrives
+// here (api/ refuses the rest), and its `done` runs exactly once on the loop that asked, or never
+// if that loop ends first. A Status instead of a result means that it failed or is not known to
+// have succeeded; every change may be repeated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "base/unique_function.h"
+#include "base/uuid.h"
+
+namespace queen::admin {
+
+template <typename T>
+using Done = UniqueFunction<void(Result<T>)>;
+
+// ---- queues
+
+struct ConfigureRequest {
+  std::string queue;
+  std::optional<std::string> namespace_name;  // nullopt: as it is
+  std::optional<std::string> task;
+  std::string options = "{}";  // a JSON object by the names of the contract; missing: as it is
+  bool replace = false;        // what is missing gets its default instead
+};
+
+struct ConfigureResult {
+  QueueId queue_id;
+  PartitionId partition_id;  // of "Default"
+  std::string namespace_name;
+  std::string task;
+  std::string options;  // all of them, a JSON object
+};
+
+// ---- consumer groups
+
+struct SeekRequest {
+  enum class Mode { kEnd, kAfter, kOffset };
+  std::string queue;
+  std::string group;
+  std::optional<std::string> partition;  // nullopt: all
+  Mode mode = Mode::kEnd;
+  int64_t time_micros = 0;  // kAfter
+  int64_t offset = 0;       // kOffset
+};
+
+struct DeleteGroupRequest {
+  std::string group;
+  std::optional<std::string> queue;  // nullopt: all
+  bool metadata = true;              // its start is forgotten too
+};
+
+// ---- lists
+
+struct Page {
+  int32_t limit = 100;
+  int32_t offset = 0;
+};
+
+template <typename T>
+struct Listed {
+  std::vector<T> items;
+  int64_t total = 0;  // of all pages
+};
+
+struct DeadLetterFilter {
+  std::optional<std::string> queue;
+  std::optional<std::string> group;
+  std::optional<std::string> partition;
+  std::optional<int64_t> from_micros;  // when it died
+  std::optional<int64_t> to_micros;
+  Page page;
+};
+
+struct DeadLetter {
+  Uuid id;
+  std::string txn;
+  PartitionId partition_id;
+  std::string queue;
+  std::string partition;
+  std::string group;
+  std::optional<std::string> error;
+  int32_t retry_count = 0;
+  std::string payload;  // JSON
+  std::string meta;     // as stored beside the message, or ""
+  int64_t created_micros = 0;
+  int64_t failed_micros = 0;
+};
+
+// ---- traces
+
+struct TraceRequest {
+  PartitionId partition;
+  std::string txn;
+  std::optional<std::string> group;
+  std::string event_type;
+  std::string data;  // JSON
+  std::vector<std::string> names;
+  std::string worker;
+};
+
+struct Trace {
+  Uuid id;
+  std::string event_type;
+  std::string data;  // JSON
+  std::optional<std::string> group;
+  std::optional<std::string> worker;
+  int64_t created_micros = 0;
+  std::vector<std::string> names;  // of a message's traces
+  // Of those found by name: the message they belong to.
+  PartitionId partition_id;
+  std::string txn;
+  std::optional<std::string> queue;
+  std::optional<std::string> partition;
+};
+
+struct TraceName {
+  std::string name;
+  int64_t traces = 0;
+  int64_t messages = 0;
+  int64_t last_seen_micros = 0;
+};
+
+// ---- all of it, as the API sees it
+
+class QueueManager {
+ public:
+  virtual ~QueueManager() = default;
+  virtual void Configure(ConfigureRequest request, Done<ConfigureResult> done) = 0;
+  // Whether it existed.
+  virtual void DeleteQueue(std::string queue, Done<bool> done) = 0;
+  virtual void DeletePartition(std::string queue, std::string partition, Done<bool> done) = 0;
+  // How many partitions were moved.
+  virtual void Seek(SeekRequest request, Done<int64_t> done) = 0;
+  // On how many partitions it had begun to read.
+  virtual void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) = 0;
+  virtual void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) = 0;
+  // The trace's id; kNotFound when the partition does not exist.
+  virtual void RecordTrace(TraceRequest request, Done<Uuid> done) = 0;
+  virtual void ListTraces(PartitionId partition, std::string txn,
+                          Done<std::vector<Trace>> done) = 0;
+  virtual void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) = 0;
+  virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
+};
+
+}  // namespace queen::admin

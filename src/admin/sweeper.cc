@@ -1,0 +1,129 @@
+#include "admin/sweeper.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "storage/procedures.h"
+
+namespace queen::admin {
+
+Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
+    : pool_(pool), timer_(pool.loop(), [this] { Next(); }) {
+  const auto idle_max = [](int64_t interval_ms) { return std::max(interval_ms, kIdlePauseMaxMs); };
+  sweeps_ = {{"progress", intervals.progress_ms, idle_max(intervals.progress_ms),
+              &Sweeper::StepProgress, &Sweeper::TakeProgress},
+             {"segments", intervals.segments_ms, intervals.segments_ms, &Sweeper::StepSegments,
+              &Sweeper::TakeSegments},
+             {"orphans", intervals.orphans_ms, intervals.orphans_ms, &Sweeper::StepOrphans,
+              &Sweeper::TakeOrphans},
+             {"batches", intervals.batches_ms, intervals.batches_ms, &Sweeper::StepBatches,
+              &Sweeper::TakeBatches}};
+}
+
+void Sweeper::Start() {
+  pool_.loop().AssertOwner();
+  stopped_ = false;
+  for (Sweep& sweep : sweeps_) {
+    sweep.pause_ms = sweep.interval_ms;
+    sweep.due_ms = pool_.loop().NowMillis() + sweep.interval_ms;
+  }
+  Next();
+}
+
+void Sweeper::Stop() {
+  pool_.loop().AssertOwner();
+  stopped_ = true;
+  timer_.Stop();
+}
+
+// Sends the step that is due longest, or waits for the first.
+void Sweeper::Next() {
+  if (stopped_ || in_flight_) return;
+  const int64_t now = pool_.loop().NowMillis();
+  Sweep& sweep = *std::ranges::min_element(sweeps_, {}, &Sweep::due_ms);
+  if (sweep.due_ms > now) {
+    timer_.Start(sweep.due_ms - now);
+    return;
+  }
+  in_flight_ = true;
+  pool_.Execute(pool_.loop(), (this->*sweep.step)(), [this, &sweep](const pg::BatchResult& result) {
+    in_flight_ = false;
+    OnStep(sweep, result);
+    Next();
+  });
+}
+
+void Sweeper::OnStep(Sweep& sweep, const pg::BatchResult& result) {
+  if (!result.ok()) {
+    if (!stopped_) {
+      log::Debug("a sweep failed", {{"sweep", sweep.name}, {"error", result.status.ToString()}});
+    }
+    EndPass(sweep);
+    return;
+  }
+  const Progress progress = (this->*sweep.take)(result.rows[0]);
+  sweep.removed += progress.removed;
+  if (!progress.more) return EndPass(sweep);
+  sweep.due_ms = pool_.loop().NowMillis();
+  if (++sweep.steps < kStepsPerTurn) return;
+  sweep.steps = 0;
+  sweep.due_ms += sweep.interval_ms;
+}
+
+void Sweeper::EndPass(Sweep& sweep) {
+  sweep.pause_ms =
+      sweep.removed > 0 ? sweep.interval_ms : std::min(sweep.pause_ms * 2, sweep.pause_max_ms);
+  sweep.due_ms = pool_.loop().NowMillis() + sweep.pause_ms;
+  sweep.removed = 0;
+  sweep.steps = 0;
+}
+
+// ---- the steps
+
+pg::Batch Sweeper::StepProgress() {
+  pg::Params params(3);
+  params.Int4(progress_partition_).Int4(progress_group_).Int4(kRowsPerStep);
+  return {storage::kSweepProgress, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeProgress(const pg::Rows& rows) {
+  const bool more = !rows.IsNull(0, 1);
+  progress_partition_ = more ? rows.Int4(0, 1) : 0;
+  progress_group_ = more ? rows.Int4(0, 2) : 0;
+  return {rows.Int4(0, 0), more};
+}
+
+pg::Batch Sweeper::StepSegments() {
+  pg::Params params(3);
+  params.Int4(segments_after_).Int4(kPartitionsPerStep).Int4(kMessagesPerStep);
+  return {storage::kSweepSegments, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeSegments(const pg::Rows& rows) {
+  const bool more = !rows.IsNull(0, 3);
+  segments_after_ = more ? rows.Int4(0, 3) : 0;
+  return {rows.Int4(0, 0) + rows.Int4(0, 1), more};
+}
+
+pg::Batch Sweeper::StepOrphans() {
+  pg::Params params(1);
+  params.Int4(kRowsPerStep);
+  return {storage::kSweepOrphans, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeOrphans(const pg::Rows& rows) {
+  return {rows.Int4(0, 0), rows.Bool(0, 1)};
+}
+
+pg::Batch Sweeper::StepBatches() {
+  pg::Params params(2);
+  params.Int4(kBatchAgeSeconds).Int4(kRowsPerStep);
+  return {storage::kSweepBatches, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeBatches(const pg::Rows& rows) {
+  const int32_t removed = rows.Int4(0, 0);
+  return {removed, removed == kRowsPerStep};
+}
+
+}  // namespace queen::admin

@@ -1,0 +1,64 @@
+#include "server/administration.h"
+
+#include <algorithm>
+#include <future>
+
+namespace queen::server {
+namespace {
+
+admin::SweepIntervals IntervalsOf(const config::Config& config) {
+  admin::SweepIntervals intervals;
+  intervals.segments_ms =
+      std::min(config.sweep.retention_interval_ms, config.sweep.eviction_interval_ms);
+  return intervals;
+}
+
+}  // namespace
+
+Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
+                             const config::Config& config)
+    : pool(loop, connect, config.database.pool_size), sweeper(pool, IntervalsOf(config)) {}
+
+Administration::Administration(const config::Config& config) : config_(config) {}
+
+Administration::~Administration() { assert(!thread_.joinable()); }
+
+void Administration::Start(const pg::ConnectOptions& connect) {
+  std::promise<void> ready;
+  thread_ = std::thread([this, &ready, &connect] {
+    loop_.Post([this, &ready, &connect] {
+      parts_ = std::make_unique<Parts>(loop_, connect, config_);
+      ready.set_value();
+    });
+    loop_.Run();
+  });
+  ready.get_future().wait();
+}
+
+admin::AdminPool& Administration::pool() { return parts_->pool; }
+
+void Administration::DatabaseReady() {
+  loop_.Post([this] {
+    parts_->pool.Start();
+    parts_->sweeper.Start();
+  });
+}
+
+void Administration::StopSweeps() {
+  loop_.Post([this] { parts_->sweeper.Stop(); });
+}
+
+void Administration::Stop() {
+  loop_.Post([this] {
+    parts_->pool.Close([this] {
+      // Refusals of the pool are on their way as tasks that still name it.
+      loop_.Post([this] {
+        parts_.reset();
+        loop_.Stop();
+      });
+    });
+  });
+  thread_.join();
+}
+
+}  // namespace queen::server
