@@ -12,6 +12,7 @@
 #include "api/push.h"
 #include "api/resources.h"
 #include "api/traces.h"
+#include "api/transaction.h"
 
 namespace queen::api {
 namespace {
@@ -58,6 +59,7 @@ void AddRoutes(const Context& context, http::Router& router) {
              Bind(context, HandlePop));
   router.Add(Method::kPost, "/api/v1/ack", Bind(context, HandleAck));
   router.Add(Method::kPost, "/api/v1/ack/batch", Bind(context, HandleAckBatch));
+  router.Add(Method::kPost, "/api/v1/transaction", Bind(context, HandleTransaction));
   router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
   router.Add(Method::kGet, "/livez",
              [](const Request&, Reply reply) { HandleLivez(std::move(reply)); });

@@ -36,6 +36,9 @@ class FakeEngine final : public sidecar::Engine {
     return [this] { ++cancelled; };
   }
   void Ack(sidecar::AckRequest request) override { acks.push_back(std::move(request)); }
+  void Transaction(sidecar::TransactionRequest request) override {
+    transactions.push_back(std::move(request));
+  }
   void Renew(sidecar::RenewRequest request, sidecar::RenewDone done) override {
     renews.push_back(request);
     renew_done = std::move(done);
@@ -55,12 +58,18 @@ class FakeEngine final : public sidecar::Engine {
     ack.done(ack, std::move(outcomes));
   }
 
+  void FinishTransaction(Result<sidecar::TransactionResult> result) {
+    sidecar::TransactionRequest& transaction = transactions.back();
+    transaction.done(transaction, std::move(result));
+  }
+
   std::vector<sidecar::PushRequest> pushes;
   std::vector<sidecar::PopRequest> pops;
   std::optional<Result<sidecar::PopResult>> pop_at_once;
   sidecar::PopDone pop_done;
   int cancelled = 0;
   std::vector<sidecar::AckRequest> acks;
+  std::vector<sidecar::TransactionRequest> transactions;
   std::vector<sidecar::RenewRequest> renews;
   sidecar::RenewDone renew_done;
   std::vector<std::string> changed;  // queues; "*" for all

@@ -2,6 +2,7 @@
 // our procedures raise for it ("" when SQL never does), HTTP status, whether the caller may retry
 // the same request, and the text used when nobody says anything more precise.
 //
+// Rows with status 200 are refusals inside an answer (success:false), never a reply's status.
 // SQLSTATE class QN is ours; standard classes are mapped in pg/ (MapSqlState), not here.
 #pragma once
 
@@ -34,5 +35,10 @@
     "Pushing needs the isolation level read committed")                                          \
   X(kLineCountMismatch, "line_count_mismatch", "QN011", 500, false,                              \
     "The number of lines differs from the number of messages")                                   \
+  X(kMessageNotFound, "message_not_found", "QN101", 200, false, "Message not found")             \
+  X(kInvalidLease, "invalid_lease", "QN102", 200, false, "Invalid or expired lease")             \
+  X(kMessageSettled, "message_settled", "QN103", 200, false, "Message already settled")          \
+  X(kDuplicateTransactionId, "duplicate_transaction_id", "QN104", 200, false,                    \
+    "Duplicate transactionId")                                                                   \
   X(kSchemaTooNew, "schema_too_new", "QN020", 500, false,                                        \
     "The database schema is newer than this broker understands")

@@ -149,9 +149,9 @@ void Server::ShutDown() {
         ForEachWorker([](Worker& worker,
                          UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },
                       [this] {
+                        administration_->Stop();  // it answers through the workers
                         for (const auto& worker : workers_) worker->Stop();
                         for (const auto& worker : workers_) worker->Join();
-                        administration_->Stop();  // after those who ask it
                         StopDatabase();
                       });
       });

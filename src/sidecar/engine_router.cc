@@ -253,6 +253,10 @@ void EngineRouter::AckSplit(AckRequest request) {
   }
 }
 
+void EngineRouter::Transaction(TransactionRequest request) {
+  Here().transaction().Submit(std::move(request));
+}
+
 void EngineRouter::Renew(RenewRequest request, RenewDone done) {
   Here().renew().Submit(request, std::move(done));
 }

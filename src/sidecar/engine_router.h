@@ -2,6 +2,7 @@
 // sidecars, by the hash of its name: what belongs together (a partition's order, a group's ready
 // ring, its waiters) is then on one thread. A request for a queue owned elsewhere crosses to that
 // loop and its answer back. Acks and extensions name no queue; an ack's owner is its partition's.
+// A transaction may touch any number of queues and is executed where it arrived.
 #pragma once
 
 #include <atomic>
@@ -47,6 +48,7 @@ class EngineRouter final : public Engine {
   void Push(PushRequest request) override;
   CancelPop Pop(PopRequest request, PopDone done) override;
   void Ack(AckRequest request) override;
+  void Transaction(TransactionRequest request) override;
   void Renew(RenewRequest request, RenewDone done) override;
   void QueueChanged(const std::optional<std::string>& queue) override;
 

@@ -145,7 +145,7 @@ void PopStateMachine::OnGroupChanged(PopGroup& group) {
     pop->confirmed = false;
     pop->resolve_round = group.rounds_begun + 1;
   }
-  WakeWaiters(group, {}, group.waiters.size());
+  Wake(group, group.waiters.size(), [](const Pop&) { return true; });
 }
 
 void PopStateMachine::Forget() {

@@ -141,13 +141,17 @@ void PushParams::Add(PartitionId partition, const PushSegment& push, int64_t kno
   known_tos_.Add(known_to);
 }
 
-pg::Params PushParams::Take(int64_t broker, int64_t n) && {
-  pg::Params params(15);
-  params.Int8(broker).Int8(n).Bool(false);
+void PushParams::TakeSegments(pg::Params& params) && {
   params.Add(std::move(partitions_)).Add(std::move(counts_)).Add(std::move(payloads_));
   params.Add(std::move(txns_)).Add(std::move(metas_));
   params.Add(std::move(txn_mins_)).Add(std::move(txn_maxs_));
   params.Add(std::move(time_mins_)).Add(std::move(time_maxs_)).Add(std::move(untimed_));
+}
+
+pg::Params PushParams::Take(int64_t broker, int64_t n) && {
+  pg::Params params(15);
+  params.Int8(broker).Int8(n).Bool(false);
+  std::move(*this).TakeSegments(params);
   params.Add(std::move(known_froms_)).Add(std::move(known_tos_));
   return params;
 }

@@ -72,6 +72,8 @@ class PushParams {
   // `known` is what the caller has compared with; an empty memory covers nothing.
   void Add(PartitionId partition, const PushSegment& segment, int64_t known_from, int64_t known_to);
   pg::Params Take(int64_t broker, int64_t n) &&;
+  // Only what describes the segments, from partitions to untimed: ten parameters.
+  void TakeSegments(pg::Params& params) &&;
   size_t size() const { return count_; }
 
  private:

@@ -126,6 +126,32 @@ struct AckRequest {
   UniqueFunction<void(AckRequest&, Result<std::vector<AckOutcome>>)> done;
 };
 
+// ---- transaction
+
+struct TransactionAck {
+  AckItem item;
+  bool group_of_lease = false;  // no group was named: it is that of the lease, not item.group
+};
+
+struct TransactionResult {
+  // Not ok: why it was refused, and nothing is applied. The code says what kind of refusal, the
+  // index which of its acks (or, for kDuplicateTransactionId, which of its pushes) was the reason.
+  Status refusal;
+  size_t index = 0;
+  std::vector<MessageId> pushed;    // one per push
+  std::vector<bool> dead_lettered;  // one per ack
+};
+
+// Pushes and acks, all or nothing.
+struct TransactionRequest {
+  std::string body;
+  JsonScratch scratch;
+  std::vector<PushItem> pushes;  // none refused already
+  std::vector<TransactionAck> acks;
+  std::vector<Uuid> required_leases;  // an ack that names no lease must be held under one of them
+  UniqueFunction<void(TransactionRequest&, Result<TransactionResult>)> done;
+};
+
 // ---- lease
 
 struct RenewRequest {
@@ -153,6 +179,7 @@ class Engine {
   // The function returned may be called until `done` has run, and then does nothing.
   virtual CancelPop Pop(PopRequest request, PopDone done) = 0;
   virtual void Ack(AckRequest request) = 0;
+  virtual void Transaction(TransactionRequest request) = 0;
   virtual void Renew(RenewRequest request, RenewDone done) = 0;
   // Administration changed this queue (nullopt: any of them): nothing that is believed of it holds,
   // for every pop made after this call.

@@ -8,6 +8,8 @@ namespace {
 // Few write transactions at once make large batches; the other operations may use every slot.
 constexpr int kPushesInFlightMax = 2;
 constexpr int kAcksInFlightMax = 2;
+// They may wait for locks, so the others must have slots left.
+constexpr int kTransactionsInFlightMax = 2;
 
 }  // namespace
 
@@ -29,12 +31,21 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
                       int64_t ready_in_ms) {
              notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
            }),
+      transaction_(
+          loop, scheduler_, delivered, options.transaction, -options.broker,
+          [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
+            notices.Pushed(queue, partition, id);
+          },
+          // A retryDelay is found out by the pop that comes too early.
+          [&notices](std::string_view queue, std::string_view partition, PartitionId id,
+                     std::string_view group) { notices.Freed(queue, partition, id, group, 0); }),
       renew_(loop, scheduler_),
       lookups_(scheduler_),
       heartbeat_(loop, [this] { Beat(); }) {
   scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
   scheduler_.Add(pop_, Operation::kPop, options.slots);
   scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
+  scheduler_.Add(transaction_, Operation::kTransaction, kTransactionsInFlightMax);
   scheduler_.Add(renew_, Operation::kRenewLease, 1);
   scheduler_.Add(lookups_, Operation::kPop, 1);
 }

@@ -14,17 +14,20 @@
 #include "sidecar/renew.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
+#include "sidecar/transaction.h"
 
 namespace queen::sidecar {
 
 struct SidecarOptions {
   pg::ConnectOptions connect;
   int slots = 4;
-  int64_t broker = 0;  // this sidecar's name in queen.batches, random
+  // This sidecar's name in queen.batches, random, > 0; its transactions go by the negative of it.
+  int64_t broker = 0;
   size_t segment_cache_bytes = size_t{32} << 20;
   PushLimits push;
   PopLimits pop;
   AckLimits ack;
+  TransactionLimits transaction;
 };
 
 // What a sidecar tells the others of its process.
@@ -54,6 +57,7 @@ class Sidecar {
   PushQueue& push() { return push_; }
   PopStateMachine& pop() { return pop_; }
   AckQueue& ack() { return ack_; }
+  TransactionQueue& transaction() { return transaction_; }
   RenewQueue& renew() { return renew_; }
   Lookups& lookups() { return lookups_; }
   const Scheduler& scheduler() const { return scheduler_; }
@@ -78,6 +82,7 @@ class Sidecar {
   PushQueue push_;
   PopStateMachine pop_;
   AckQueue ack_;
+  TransactionQueue transaction_;
   RenewQueue renew_;
   Lookups lookups_;
   bool started_ = false;

@@ -79,6 +79,40 @@ const pg::Statement kAckMessages{
     {kInt8, kInt8, kInt4Array, kInt4Array, kUuidArray, kInt8Array, kTextArray, kInt8Array,
      kInt8Array, kBoolArray, kInt4Array, kInt8Array, kTextArray, kTextArray}};
 
+const pg::Statement kFindTransactionTargets{
+    "find_transaction_targets",
+    "SELECT u.ordinal::int, q.name, p.name, g.id, g.name, f.seq"
+    " FROM unnest($1, $2, $3) WITH ORDINALITY AS u(partition_id, group_name, lease, ordinal)"
+    " JOIN queen.partitions p ON p.id = u.partition_id"
+    " JOIN queen.queues q ON q.id = p.queue_id"
+    " LEFT JOIN LATERAL ("
+    "SELECT r.group_id FROM queen.progress r"
+    " WHERE u.group_name IS NULL AND r.partition_id = u.partition_id"
+    " AND (r.lease_id = u.lease OR u.lease IS NULL AND r.lease_id = ANY ($5))"
+    " ORDER BY r.epoch DESC LIMIT 1) b ON true"
+    " LEFT JOIN queen.groups g ON g.queue_id = q.id AND (g.name = u.group_name OR g.id = "
+    "b.group_id)"
+    " LEFT JOIN queen.find_messages($1, $4) f ON f.ordinal = u.ordinal",
+    {kInt4Array, kTextArray, kUuidArray, kTextArray, kUuidArray}};
+
+const pg::Statement kExecuteTransaction{
+    "execute_transaction",
+    "SELECT part, ordinal, status, base_seq, created_at, line, dead, released"
+    " FROM queen.execute_transaction($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
+    " $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+    {kInt8,      kInt8,      kInt4Array, kInt4Array,        kTextArray,        kTextArray,
+     kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray,
+     kInt4Array, kInt4Array, kInt4Array, kInt4Array,        kUuidArray,        kTextArray,
+     kInt8Array, kTextArray, kBoolArray, kTextArray,        kUuidArray}};
+
+const pg::Statement kFindDeadLetters{
+    "find_dead_letters",
+    "SELECT u.ordinal::int FROM unnest($1, $2, $3)"
+    " WITH ORDINALITY AS u(partition_id, group_id, seq, ordinal)"
+    " JOIN queen.dead_letters d ON d.partition_id = u.partition_id AND d.group_id = u.group_id"
+    " AND d.seq = u.seq",
+    {kInt4Array, kInt4Array, kInt8Array}};
+
 const pg::Statement kRenewLease{"renew_lease",
                                 "SELECT ordinal, state, lease_until FROM queen.renew_lease($1, $2)",
                                 {kUuidArray, kInt4Array}};

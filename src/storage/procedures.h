@@ -42,6 +42,16 @@ extern const pg::Statement kFindAckTargets;
 // item_seqs, item_kinds, item_errors
 //   -> ordinal, state, cursor, settled, failed, lease_end, new_cursor, released, ready_in_ms, dead
 extern const pg::Statement kAckMessages;
+// partitions, groups text[] (NULL = that of the lease), leases (NULL = one of required), txns,
+// required leases -> ordinal, queue_name, partition_name, group_id, group_name, seq
+extern const pg::Statement kFindTransactionTargets;
+// broker, n, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins, time_maxs,
+// untimed, push_indexes, ack_indexes, ack_partitions, ack_groups, ack_leases, ack_txns, ack_seqs,
+// ack_kinds, ack_cumulatives, ack_errors, required_leases
+//   -> part, ordinal, status, base_seq, created_at, line, dead, released
+extern const pg::Statement kExecuteTransaction;
+// partitions, groups, seqs -> ordinal of those that are dead letters
+extern const pg::Statement kFindDeadLetters;
 // leases, seconds -> ordinal, state, lease_until
 extern const pg::Statement kRenewLease;
 

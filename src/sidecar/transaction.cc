@@ -1,0 +1,533 @@
+#include "sidecar/transaction.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/log.h"
+#include "storage/procedures.h"
+
+namespace queen::sidecar {
+namespace {
+
+constexpr int64_t kTickMs = 5;
+constexpr int64_t kPauseMaxMs = 100;
+// No group has it: where one is named that does not exist, which NULL would not say.
+constexpr int32_t kNoGroup = -1;
+
+std::string_view KindOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kCompleted:
+      return "completed";
+    case Verdict::kFailed:
+      return "failed";
+    case Verdict::kDeadLetter:
+      return "dlq";
+    case Verdict::kRetry:
+      return "retry";
+  }
+  return "?";
+}
+
+void AddOrNull(pg::UuidArray& array, const std::optional<Uuid>& value) {
+  if (value) {
+    array.Add(*value);
+  } else {
+    array.AddNull();
+  }
+}
+
+pg::UuidArray ArrayOf(const std::vector<Uuid>& leases) {
+  pg::UuidArray array(leases.size(), 16);
+  for (const Uuid& lease : leases) array.Add(lease);
+  return array;
+}
+
+// The number in "index=<n> transactionId=<text>"; 0 when there is none.
+size_t IndexIn(std::string_view detail) {
+  constexpr std::string_view kPrefix = "index=";
+  size_t index = 0;
+  if (detail.starts_with(kPrefix)) {
+    detail.remove_prefix(kPrefix.size());
+    std::from_chars(detail.data(), detail.data() + detail.size(), index);
+  }
+  return index;
+}
+
+}  // namespace
+
+struct TransactionQueue::Call {
+  enum class Stage { kPreparing, kExecuting, kDoubtful };
+  struct Part {
+    std::string_view queue;
+    std::string_view name;
+    std::vector<uint32_t> items;
+    std::optional<PartitionId> id;
+    PushWork work;
+  };
+  struct Target {
+    state::AckTarget found;
+    std::string group;
+  };
+
+  TransactionRequest request;
+  std::shared_ptr<PushCall> pushes;  // has the items while the call is under way
+  std::vector<Part> parts;
+  std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
+  std::vector<Target> targets;                      // one per ack
+  std::vector<uint32_t> unknown_acks;               // their targets are not known yet
+  Stage stage = Stage::kPreparing;
+  int64_t n = 0;  // of the attempt
+  int attempts = 0;
+  int64_t pause_ms = 0;
+  int64_t deadline_ms = 0;
+  int64_t items = 0;
+  size_t bytes = 0;
+};
+
+TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
+                                   const state::DeliveredIndex& delivered,
+                                   const TransactionLimits& limits, int64_t broker, Pushed pushed,
+                                   Freed freed)
+    : loop_(loop),
+      scheduler_(scheduler),
+      delivered_(delivered),
+      limits_(limits),
+      broker_(broker),
+      pushed_(std::move(pushed)),
+      freed_(std::move(freed)),
+      tick_(loop, [this] { OnTick(); }) {}
+
+// ---- from the callers
+
+void TransactionQueue::Submit(TransactionRequest request) {
+  loop_.AssertOwner();
+  auto call = std::make_shared<Call>();
+  call->request = std::move(request);
+  call->pushes = std::make_shared<PushCall>();
+  call->pushes->request.items = std::move(call->request.pushes);
+  const std::vector<PushItem>& pushes = call->pushes->request.items;
+  call->pushes->decided.resize(pushes.size(), false);
+  call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
+  call->items = static_cast<int64_t>(pushes.size() + call->request.acks.size());
+  call->bytes = call->request.body.size();
+  items_waiting_ += call->items;
+  bytes_waiting_ += call->bytes;
+  if (items_waiting_ > limits_.items_waiting_max || bytes_waiting_ > limits_.bytes_waiting_max) {
+    Answer(*call, Status(Code::kOverloaded, "Too many transactions are waiting"));
+    return;
+  }
+  if (!scheduler_.AnyUp()) {
+    Answer(*call, Status(Code::kDatabaseUnavailable));
+    return;
+  }
+  if (!Prepare(*call)) return;
+  Ready(call);
+}
+
+// Everything that needs no database. False: it is answered already.
+bool TransactionQueue::Prepare(Call& call) {
+  const std::vector<PushItem>& pushes = call.pushes->request.items;
+  std::map<std::pair<std::string_view, std::string_view>, size_t> places;
+  std::set<std::pair<size_t, std::string_view>> txns;
+  for (uint32_t i = 0; i < pushes.size(); ++i) {
+    const PushItem& item = pushes[i];
+    const auto [place, is_new] =
+        places.emplace(std::pair(item.queue, item.partition), call.parts.size());
+    if (is_new) call.parts.push_back({item.queue, item.partition, {}, {}, {}});
+    call.parts[place->second].items.push_back(i);
+    if (!item.txn.empty() && !txns.emplace(place->second, item.txn).second) {
+      Refuse(call, Code::kDuplicateTransactionId, i);
+      return false;
+    }
+  }
+  if (call.parts.size() > limits_.partitions_max) {
+    Answer(call, Status(Code::kPayloadTooLarge, "The transaction pushes to too many partitions"));
+    return false;
+  }
+
+  const std::vector<TransactionAck>& acks = call.request.acks;
+  call.targets.resize(acks.size());
+  for (uint32_t i = 0; i < acks.size(); ++i) {
+    const AckItem& item = acks[i].item;
+    if (!item.partition) {
+      Refuse(call, Code::kMessageNotFound, i);
+      return false;
+    }
+    std::optional<state::AckTarget> found;
+    if (!acks[i].group_of_lease) found = delivered_.Find(*item.partition, item.group, item.txn);
+    if (found) {
+      call.targets[i] = {*std::move(found), item.group};
+    } else {
+      call.unknown_acks.push_back(i);
+    }
+  }
+  return true;
+}
+
+// ---- to PostgreSQL
+
+void TransactionQueue::SendOne() {
+  const CallPtr call = std::move(ready_.front());
+  ready_.pop_front();
+  switch (call->stage) {
+    case Call::Stage::kPreparing:
+      SendPrepare(call);
+      return;
+    case Call::Stage::kExecuting:
+      SendExecute(call);
+      return;
+    case Call::Stage::kDoubtful:
+      SendResolve(call);
+      return;
+  }
+}
+
+// Making partitions twice does no harm, and the rest only reads: any end may be tried again.
+void TransactionQueue::SendPrepare(const CallPtr& call) {
+  pg::Batch batch;
+  pg::TextArray queues(call->parts.size());
+  pg::TextArray names(call->parts.size());
+  for (const Call::Part& part : call->parts) {
+    queues.Add(part.queue);
+    names.Add(part.name);
+  }
+  pg::Params ensure(2);
+  ensure.Add(std::move(queues)).Add(std::move(names));
+  batch.Add(storage::kEnsurePartitions, std::move(ensure));
+
+  const size_t count = call->unknown_acks.size();
+  pg::Int4Array partitions(count, 4);
+  pg::TextArray groups(count);
+  pg::UuidArray leases(count, 16);
+  pg::TextArray txns(count);
+  for (const uint32_t i : call->unknown_acks) {
+    const TransactionAck& ack = call->request.acks[i];
+    partitions.Add(ack.item.partition->value);
+    if (ack.group_of_lease) {
+      groups.AddNull();
+    } else {
+      groups.Add(ack.item.group);
+    }
+    AddOrNull(leases, ack.item.lease_id);
+    txns.Add(ack.item.txn);
+  }
+  pg::Params find(5);
+  find.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
+  find.Add(std::move(txns)).Add(ArrayOf(call->request.required_leases));
+  batch.Add(storage::kFindTransactionTargets, std::move(find));
+  scheduler_.Execute(*this, 0, std::move(batch),
+                     [this, call](const pg::BatchResult& result) { OnPrepared(call, result); });
+}
+
+void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& result) {
+  if (!result.ok()) {
+    if (result.status.retryable()) {
+      Pause(call);
+    } else {
+      Answer(*call, TransactionResult{result.status, 0, {}, {}});
+    }
+    return;
+  }
+  const pg::Rows& ensured = result.rows[0];
+  for (int row = 0; row < ensured.rows(); ++row) {
+    call->parts[static_cast<size_t>(ensured.Int4(row, 0)) - 1].id =
+        PartitionId{ensured.Int4(row, 2)};
+  }
+  const pg::Rows& found = result.rows[1];
+  for (int row = 0; row < found.rows(); ++row) {
+    const uint32_t ack = call->unknown_acks[static_cast<size_t>(found.Int4(row, 0)) - 1];
+    Call::Target& target = call->targets[ack];
+    target.found.queue_name = found.Text(row, 1);
+    target.found.partition_name = found.Text(row, 2);
+    if (!found.IsNull(row, 3)) {
+      target.found.group_id = found.Int4(row, 3);
+      target.group = found.Text(row, 4);
+    }
+    if (!found.IsNull(row, 5)) target.found.seq = found.Int8(row, 5);
+  }
+  const bool all_made = std::all_of(call->parts.begin(), call->parts.end(),
+                                    [](const Call::Part& part) { return part.id.has_value(); });
+  if (!all_made) {
+    Pause(call);
+    return;
+  }
+  call->stage = Call::Stage::kExecuting;
+  Ready(call);
+}
+
+void TransactionQueue::SendExecute(const CallPtr& call) {
+  call->n = ++next_n_;
+  ++call->attempts;
+  call->segments.clear();
+  PushParams segments(call->parts.size());
+  pg::Int4Array push_indexes(call->pushes->request.items.size(), 4);
+  for (size_t p = 0; p < call->parts.size(); ++p) {
+    Call::Part& part = call->parts[p];
+    part.work = {};
+    part.work.groups.push_back({call->pushes, part.items, 0, false});
+    part.work.Lay(*part.id);
+    for (size_t s = 0; s < part.work.segments.size(); ++s) {
+      segments.Add(*part.id, part.work.segments[s], 0, 0);
+      call->segments.emplace_back(p, s);
+    }
+    for (const PushLine& line : part.work.lines) {
+      push_indexes.Add(static_cast<int32_t>(line.item));
+    }
+  }
+
+  const size_t count = call->request.acks.size();
+  pg::Int4Array ack_indexes(count, 4);
+  pg::Int4Array partitions(count, 4);
+  pg::Int4Array groups(count, 4);
+  pg::UuidArray leases(count, 16);
+  pg::TextArray txns(count);
+  pg::Int8Array seqs(count, 8);
+  pg::TextArray kinds(count);
+  pg::BoolArray cumulatives(count, 1);
+  pg::TextArray errors(count);
+  for (size_t i = 0; i < count; ++i) {
+    const TransactionAck& ack = call->request.acks[i];
+    const state::AckTarget& target = call->targets[i].found;
+    ack_indexes.Add(static_cast<int32_t>(i));
+    partitions.Add(ack.item.partition->value);
+    groups.Add(target.group_id.value_or(kNoGroup));
+    AddOrNull(leases, ack.item.lease_id);
+    txns.Add(ack.item.txn);
+    if (target.seq) {
+      seqs.Add(*target.seq);
+    } else {
+      seqs.AddNull();
+    }
+    kinds.Add(KindOf(ack.item.verdict));
+    cumulatives.Add(ack.item.cumulative);
+    if (ack.item.message.empty()) {
+      errors.AddNull();
+    } else {
+      errors.Add(ack.item.message);
+    }
+  }
+  pg::Params params(23);
+  params.Int8(broker_).Int8(call->n);
+  std::move(segments).TakeSegments(params);
+  params.Add(std::move(push_indexes)).Add(std::move(ack_indexes)).Add(std::move(partitions));
+  params.Add(std::move(groups)).Add(std::move(leases)).Add(std::move(txns)).Add(std::move(seqs));
+  params.Add(std::move(kinds)).Add(std::move(cumulatives)).Add(std::move(errors));
+  params.Add(ArrayOf(call->request.required_leases));
+  scheduler_.Execute(*this, call->items, pg::Batch(storage::kExecuteTransaction, std::move(params)),
+                     [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
+}
+
+// ---- from PostgreSQL
+
+void TransactionQueue::OnExecuted(const CallPtr& call, const pg::BatchResult& result) {
+  switch (result.outcome) {
+    case pg::Outcome::kSuccess:
+      OnApplied(*call, result.rows[0]);
+      return;
+    case pg::Outcome::kUnknown:
+      log::Warn("a transaction ended without an answer; asking whether it committed",
+                {{"n", call->n}, {"items", call->items}});
+      call->stage = Call::Stage::kDoubtful;
+      Pause(call);
+      return;
+    case pg::Outcome::kFailure:
+      OnFailed(call, result);
+      return;
+  }
+}
+
+void TransactionQueue::OnApplied(Call& call, const pg::Rows& rows) {
+  TransactionResult result;
+  result.pushed.resize(call.pushes->request.items.size());
+  result.dead_lettered.resize(call.request.acks.size(), false);
+  std::vector<bool> released(call.request.acks.size(), false);
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto ordinal = static_cast<size_t>(rows.Int4(row, 1)) - 1;
+    if (rows.Text(row, 0) == "ack") {
+      result.dead_lettered[ordinal] = !rows.IsNull(row, 6) && rows.Bool(row, 6);
+      released[ordinal] = !rows.IsNull(row, 7) && rows.Bool(row, 7);
+      continue;
+    }
+    const auto [p, s] = call.segments[ordinal];
+    const PushWork& work = call.parts[p].work;
+    const PushSegment& segment = work.segments[s];
+    const PartitionId id = *call.parts[p].id;
+    const int64_t seq = rows.Int8(row, 3);
+    const int64_t created = rows.TimestampTz(row, 4);
+    if (rows.Text(row, 2) == "duplicate") {  // a replay: a row per line
+      const auto line = segment.first_line + static_cast<size_t>(rows.Int4(row, 5));
+      result.pushed[work.lines[line].item] = {created / 1000, id, seq};
+      continue;
+    }
+    for (int32_t i = 0; i < segment.segment->count; ++i) {
+      result.pushed[work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
+          (created + i) / 1000, id, seq + i};
+    }
+  }
+  Announce(call, released);
+  Answer(call, std::move(result));
+}
+
+// It is certain that nothing of it committed.
+void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& result) {
+  const Code code = result.status.code();
+  if (code == Code::kNotFound) {  // a partition is gone: it is made again
+    call->stage = Call::Stage::kPreparing;
+    for (Call::Part& part : call->parts) part.id.reset();
+  }
+  if (code == Code::kNotFound || result.status.retryable()) {
+    if (call->attempts < limits_.attempts_max) {
+      Pause(call);
+    } else {
+      Answer(*call, Status(Code::kOverloaded, "The partitions were busy for too long"));
+    }
+    return;
+  }
+  TransactionResult refused;
+  refused.refusal = result.status;
+  refused.index = IndexIn(result.detail);
+  Answer(*call, std::move(refused));
+}
+
+void TransactionQueue::SendResolve(const CallPtr& call) {
+  pg::Params key(2);
+  key.Int8(broker_).Int8(call->n);
+  pg::Batch batch(storage::kResolveBatch, std::move(key));
+  const size_t count = call->request.acks.size();
+  pg::Int4Array partitions(count, 4);
+  pg::Int4Array groups(count, 4);
+  pg::Int8Array seqs(count, 8);
+  for (size_t i = 0; i < count; ++i) {
+    const state::AckTarget& target = call->targets[i].found;
+    partitions.Add(call->request.acks[i].item.partition->value);
+    groups.Add(target.group_id.value_or(kNoGroup));
+    seqs.Add(target.seq.value_or(-1));
+  }
+  pg::Params dead(3);
+  dead.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(seqs));
+  batch.Add(storage::kFindDeadLetters, std::move(dead));
+  scheduler_.Execute(*this, 0, std::move(batch),
+                     [this, call](const pg::BatchResult& result) { OnResolved(call, result); });
+}
+
+void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& result) {
+  if (!result.ok()) {  // still doubtful
+    Pause(call);
+    return;
+  }
+  TransactionResult applied;
+  if (!result.rows[0].Bool(0, 0) || !TakePlaces(*call, result.rows[0], applied)) {
+    // It did not commit; or it did and stored nothing, being a replay that is recognised again.
+    call->stage = Call::Stage::kExecuting;
+    Pause(call);
+    return;
+  }
+  applied.dead_lettered.resize(call->request.acks.size(), false);
+  const pg::Rows& dead = result.rows[1];
+  for (int row = 0; row < dead.rows(); ++row) {
+    applied.dead_lettered[static_cast<size_t>(dead.Int4(row, 0)) - 1] = true;
+  }
+  // Which leases it ended is not known any more; the hint is harmless where one did not.
+  Announce(*call, std::vector<bool>(call->request.acks.size(), true));
+  Answer(*call, std::move(applied));
+}
+
+// The ids of what a committed attempt pushed, from its row in the ledger. False: it is not all
+// there.
+bool TransactionQueue::TakePlaces(Call& call, const pg::Rows& rows, TransactionResult& result) {
+  const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
+  const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
+  if (base_seqs.size() != call.segments.size()) return false;
+  std::map<int32_t, std::deque<std::pair<int64_t, int64_t>>> places;
+  pg::ArrayReader times = rows.Array(0, 3);
+  for (size_t i = 0; i < base_seqs.size() && times.Next(); ++i) {
+    // Removed by retention already: the time in its ids is lost, their order is not.
+    places[partitions[i]].emplace_back(base_seqs[i], times.IsNull() ? 0 : times.TimestampTz());
+  }
+  result.pushed.resize(call.pushes->request.items.size());
+  for (const auto& [p, s] : call.segments) {
+    const Call::Part& part = call.parts[p];
+    auto& stored = places[part.id->value];
+    if (stored.empty()) return false;
+    const auto [seq, created] = stored.front();
+    stored.pop_front();
+    const PushSegment& segment = part.work.segments[s];
+    for (int32_t i = 0; i < segment.segment->count; ++i) {
+      result.pushed[part.work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
+          (created + i) / 1000, *part.id, seq + i};
+    }
+  }
+  return true;
+}
+
+void TransactionQueue::Announce(const Call& call, const std::vector<bool>& released) {
+  for (const Call::Part& part : call.parts) pushed_(part.queue, part.name, *part.id);
+  std::set<std::pair<int32_t, std::string_view>> told;
+  for (size_t i = 0; i < released.size(); ++i) {
+    if (!released[i]) continue;
+    const PartitionId partition = *call.request.acks[i].item.partition;
+    const Call::Target& target = call.targets[i];
+    if (!told.emplace(partition.value, target.group).second) continue;
+    freed_(target.found.queue_name, target.found.partition_name, partition, target.group);
+  }
+}
+
+// ---- waiting and answering
+
+void TransactionQueue::Ready(const CallPtr& call) {
+  ready_.push_back(call);
+  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
+  scheduler_.Wake();
+}
+
+void TransactionQueue::Pause(const CallPtr& call) {
+  call->pause_ms = std::clamp<int64_t>(call->pause_ms * 2, 1, kPauseMaxMs);
+  paused_.emplace_back(loop_.NowMillis() + call->pause_ms, call);
+  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
+}
+
+void TransactionQueue::OnTick() {
+  const int64_t now = loop_.NowMillis();
+  std::vector<CallPtr> late;
+  std::erase_if(ready_, [&](const CallPtr& call) {
+    if (call->deadline_ms > now) return false;
+    late.push_back(call);
+    return true;
+  });
+  std::erase_if(paused_, [&](const std::pair<int64_t, CallPtr>& paused) {
+    if (paused.first > now) return false;
+    if (paused.second->deadline_ms <= now) {
+      late.push_back(paused.second);
+    } else {
+      ready_.push_back(paused.second);
+    }
+    return true;
+  });
+  if (ready_.empty() && paused_.empty()) tick_.Stop();
+  scheduler_.Wake();
+  for (const CallPtr& call : late) Answer(*call, LateStatus(*call));
+}
+
+Status TransactionQueue::LateStatus(const Call& call) const {
+  if (call.stage == Call::Stage::kDoubtful) return Status(Code::kOutcomeUnknown);
+  if (!scheduler_.AnyUp()) return Status(Code::kDatabaseUnavailable);
+  return Status(Code::kOverloaded, "The transaction waited for too long");
+}
+
+void TransactionQueue::Refuse(Call& call, Code code, size_t index) {
+  TransactionResult refused;
+  refused.refusal = Status(code);
+  refused.index = index;
+  Answer(call, std::move(refused));
+}
+
+void TransactionQueue::Answer(Call& call, Result<TransactionResult> result) {
+  items_waiting_ -= call.items;
+  bytes_waiting_ -= call.bytes;
+  call.request.pushes = std::move(call.pushes->request.items);
+  call.request.done(call.request, std::move(result));
+}
+
+}  // namespace queen::sidecar
