@@ -15,6 +15,8 @@ struct PopStateMachine::LeaseChunk {
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
+  // Partitions that have, or may have, more for somebody else.
+  std::vector<std::pair<PopGroup*, PartitionId>> more;
 };
 
 void PopStateMachine::SendLease() {
@@ -68,14 +70,15 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
     scheduler_.Wake();
     return;
   }
+  std::unordered_set<const Pop*> doubtful;  // the answer is older than what was announced
   for (const LeaseChunk::Row& row : chunk->rows) {
-    leasing_.erase(KeyOf(row.partition, *row.pop->group));
+    if (EndLeasing(KeyOf(row.partition, *row.pop->group))) doubtful.insert(row.pop.get());
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
   for (const PopPtr& pop : chunk->pops) {
     if (pop->deliveries.empty()) {
-      if (!pop->wildcard()) pop->confirmed = true;
+      if (!pop->wildcard()) pop->confirmed = !doubtful.contains(pop.get());
       Advance(pop);
     } else {
       BeginFetch(pop);
@@ -84,13 +87,19 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (const LeaseChunk::Row& row : chunk->rows) {
     Unblock(KeyOf(row.partition, *row.pop->group));
   }
+  for (const auto& [group, partition] : chunk->more) Announce(*group, partition);
   scheduler_.Wake();
+}
+
+bool PopStateMachine::EndLeasing(int64_t key) {
+  leasing_.erase(key);
+  return announced_.erase(key) > 0;
 }
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   const int64_t key = KeyOf(partition, *pop.group);
-  leasing_.erase(key);
+  EndLeasing(key);
   if (pop.wildcard()) pop.group->ring.Add(partition);
   Unblock(key);
 }
@@ -109,12 +118,14 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     return;
   }
   if (state == "again" || state == "full") group.ring.Add(partition);
+  if (state == "full") chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2));
   }
   if (state != "leased") return;
   if (pop->request.auto_ack) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
+    chunk.more.emplace_back(&group, partition);
   } else {
     hold(rows.Int8(row, 11));
   }
@@ -259,31 +270,33 @@ void PopStateMachine::GiveBack(const Pop& pop) {
 }
 
 void PopStateMachine::SendRelease() {
-  std::vector<Given> given(release_.begin(), release_.end());
+  std::deque<Given> waiting = std::move(release_);
   release_.clear();
-  pg::Int4Array partitions(given.size(), 4);
-  pg::Int4Array groups(given.size(), 4);
-  pg::UuidArray leases(given.size(), 16);
+  std::vector<Given> given;
+  pg::Int4Array partitions(waiting.size(), 4);
+  pg::Int4Array groups(waiting.size(), 4);
+  pg::UuidArray leases(waiting.size(), 16);
   std::unordered_set<int64_t> taken;
-  for (const Given& lease : given) {
+  for (const Given& lease : waiting) {
     if (!taken.insert(KeyOf(lease.partition, *lease.group)).second) {
       release_.push_back(lease);  // one change of a (partition, group) per call
       continue;
     }
+    given.push_back(lease);
     partitions.Add(lease.partition.value);
     groups.Add(lease.group->group_id);
     leases.Add(lease.lease_id);
   }
   pg::Params params(3);
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  scheduler_.Execute(*this, static_cast<int64_t>(given.size()),
-                     pg::Batch(storage::kRelease, std::move(params)),
+  const auto count = static_cast<int64_t>(given.size());
+  scheduler_.Execute(*this, count, pg::Batch(storage::kRelease, std::move(params)),
                      [this, given = std::move(given)](pg::BatchResult result) {
                        if (!result.ok()) return;  // then the lease runs out by itself
                        for (const Given& lease : given) {
                          lease.group->ring.Free(lease.partition);
                          lease.group->ring.Add(lease.partition);
-                         WakeWaiters(*lease.group, {}, 1);
+                         Announce(*lease.group, lease.partition);
                        }
                      });
 }

@@ -147,7 +147,7 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
   } else {
     EndRound(group);
   }
-  WakeWaiters(group, {}, group.ring.size());
+  WakeWaiters(group, group.ring.size());
   scheduler_.Wake();
 }
 

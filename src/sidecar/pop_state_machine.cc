@@ -76,7 +76,8 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   const auto groups = by_queue_.find(std::string(queue));
   if (groups == by_queue_.end()) return;
   for (PopGroup* group : groups->second) {
-    if (group->ring.Add(id)) WakeWaiters(*group, partition, 1);
+    // In the ring already, it may still be new to who waits for it by name.
+    if (group->ring.Add(id) || group->ring.Contains(id)) Announce(*group, id, partition);
   }
 }
 
@@ -93,8 +94,9 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     const int64_t at = loop_.NowMillis() + ready_in_ms;
     group.ring.Hold(id, at);
     SetTimer(at);
-  } else if (group.ring.Add(id)) {
-    WakeWaiters(group, partition, 1);
+  } else {
+    group.ring.Add(id);
+    Announce(group, id, partition);
   }
 }
 
@@ -205,22 +207,38 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
 }
 
-// Lets up to `count` waiters try, those for this partition by name and those for any.
-void PopStateMachine::WakeWaiters(PopGroup& group, std::string_view partition, size_t count) {
+void PopStateMachine::Announce(PopGroup& group, PartitionId id, std::string_view name) {
+  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
+  const auto suits = [&](const Pop& pop) {
+    if (pop.wildcard() || *pop.request.partition == name) return true;
+    const auto known = group.partitions.find(*pop.request.partition);
+    return known != group.partitions.end() && known->second == id;
+  };
+  for (auto waiter = group.waiters.begin(); waiter != group.waiters.end(); ++waiter) {
+    if (!suits(**waiter)) continue;
+    std::vector<PopPtr> woken{std::move(*waiter)};
+    group.waiters.erase(waiter);
+    WakeAll(group, std::move(woken));
+    return;
+  }
+}
+
+// Lets up to `count` waiters try, whatever they wait for.
+void PopStateMachine::WakeWaiters(PopGroup& group, size_t count) {
   if (count == 0 || group.waiters.empty()) return;
+  std::vector<PopPtr> woken;
+  while (!group.waiters.empty() && woken.size() < count) {
+    woken.push_back(std::move(group.waiters.front()));
+    group.waiters.pop_front();
+  }
+  WakeAll(group, std::move(woken));
+}
+
+// REQUIRES: `woken` are no longer among the waiters
+void PopStateMachine::WakeAll(PopGroup& group, std::vector<PopPtr> woken) {
+  waiting_ -= woken.size();
   group.empty_checks = 0;
   group.check_interval_ms = limits_.check_base_ms;
-  std::vector<PopPtr> woken;
-  for (auto waiter = group.waiters.begin();
-       waiter != group.waiters.end() && woken.size() < count;) {
-    if ((*waiter)->wildcard() || partition.empty() || *(*waiter)->request.partition == partition) {
-      woken.push_back(std::move(*waiter));
-      waiter = group.waiters.erase(waiter);
-      --waiting_;
-    } else {
-      ++waiter;
-    }
-  }
   for (const PopPtr& pop : woken) {
     pop->state = PopState::kPending;
     if (!pop->wildcard()) pop->confirmed = false;
@@ -271,6 +289,8 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
     } else {
       Fail(pop, result.status);
     }
+    // Nobody will read what was leased for it.
+    if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
   }
 }
 
@@ -336,9 +356,7 @@ void PopStateMachine::OnTimer() {
   }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
   for (auto& [key, group] : groups_) {
-    if (const size_t moved = group->ring.MoveDue(now); moved > 0 && !group->waiters.empty()) {
-      WakeWaiters(*group, {}, moved);
-    }
+    for (const PartitionId partition : group->ring.MoveDue(now)) Announce(*group, partition);
     if (group->waiters.empty()) {
       group->check_at_ms = 0;
     } else {

@@ -74,7 +74,10 @@ class PopStateMachine final : public Scheduler::Source {
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
   void Wait(const PopPtr& pop);
-  void WakeWaiters(PopGroup& group, std::string_view partition, size_t count);
+  // There may be something in `id`: lets a waiter for it try.
+  void Announce(PopGroup& group, PartitionId id, std::string_view name = {});
+  void WakeWaiters(PopGroup& group, size_t count);
+  void WakeAll(PopGroup& group, std::vector<PopPtr> woken);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
   void Fail(const PopPtr& pop, const Status& status);
   void Abandon(const PopPtr& pop, Result<PopResult> result);
@@ -90,6 +93,8 @@ class PopStateMachine final : public Scheduler::Source {
   void SendLease();
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
+  // The lease on a (partition, group) is no longer in flight; whether it was announced meanwhile.
+  bool EndLeasing(int64_t key);
   void DropClaim(const Pop& pop, PartitionId partition);
   void Unblock(int64_t key);
   void BeginFetch(const PopPtr& pop);
@@ -128,6 +133,8 @@ class PopStateMachine final : public Scheduler::Source {
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
+  // Those of leasing_ that were announced meanwhile: that the lease finds nothing is no news.
+  std::unordered_set<int64_t> announced_;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   std::multimap<int64_t, std::weak_ptr<Pop>> deadlines_;
   Timer timer_;

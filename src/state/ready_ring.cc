@@ -38,12 +38,12 @@ std::optional<PartitionId> ReadyRing::Take() {
   return PartitionId{first};
 }
 
-size_t ReadyRing::MoveDue(int64_t now_ms) {
-  size_t moved = 0;
+std::vector<PartitionId> ReadyRing::MoveDue(int64_t now_ms) {
+  std::vector<PartitionId> moved;
   while (!due_.empty() && due_.begin()->first <= now_ms) {
     const PartitionId partition{due_.begin()->second};
     held_.erase(partition.value);
-    if (Add(partition)) ++moved;
+    if (Add(partition)) moved.push_back(partition);
   }
   return moved;
 }

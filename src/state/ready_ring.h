@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -30,12 +31,13 @@ class ReadyRing {
   // Takes the first.
   std::optional<PartitionId> Take();
 
-  // Moves what is due into the ring; the number of partitions that became ready.
-  size_t MoveDue(int64_t now_ms);
+  // Moves what is due into the ring; the partitions that became ready.
+  std::vector<PartitionId> MoveDue(int64_t now_ms);
   // When the next one is due.
   std::optional<int64_t> next_due_ms() const;
 
   void Clear();
+  bool Contains(PartitionId partition) const { return in_ready_.contains(partition.value); }
   size_t size() const { return ready_.size(); }
   bool empty() const { return ready_.empty(); }
   size_t later() const { return due_at_.size(); }

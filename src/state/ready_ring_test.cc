@@ -22,10 +22,10 @@ TEST(ReadyRing, WhatIsDueLaterComesInWhenItIs) {
   ring.AddAt({1}, 100);
   ring.AddAt({2}, 50);
   EXPECT_EQ(ring.next_due_ms(), 50);
-  EXPECT_EQ(ring.MoveDue(49), 0U);
-  EXPECT_EQ(ring.MoveDue(50), 1U);
+  EXPECT_EQ(ring.MoveDue(49).size(), 0U);
+  EXPECT_EQ(ring.MoveDue(50).size(), 1U);
   EXPECT_EQ(ring.Take(), PartitionId{2});
-  EXPECT_EQ(ring.MoveDue(1000), 1U);
+  EXPECT_EQ(ring.MoveDue(1000).size(), 1U);
   EXPECT_EQ(ring.Take(), PartitionId{1});
   EXPECT_EQ(ring.next_due_ms(), std::nullopt);
 }
@@ -59,8 +59,8 @@ TEST(ReadyRing, AHeldPartitionStaysOutUntilFreedOrDue) {
 
   ring.Hold({1}, 100);
   ring.Hold({1}, 200);  // renewed
-  EXPECT_EQ(ring.MoveDue(150), 0U);
-  EXPECT_EQ(ring.MoveDue(200), 1U);
+  EXPECT_EQ(ring.MoveDue(150).size(), 0U);
+  EXPECT_EQ(ring.MoveDue(200).size(), 1U);
   EXPECT_EQ(ring.Take(), PartitionId{1});
 }
 
