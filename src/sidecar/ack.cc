@@ -168,7 +168,8 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
       key->partition = *item.partition;
       key->group_id = *target.group_id;
     }
-    // An ack without a lease joins those of the same call that name one.
+    // An ack without a lease joins those of the same call that name one, so that all are judged by
+    // the same state (should that lease be refused: OnRow).
     AckGroup* group = nullptr;
     for (AckGroup& candidate : key->groups) {
       if (candidate.call == call && (candidate.lease_id == item.lease_id || !item.lease_id)) {
@@ -315,6 +316,19 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
   if (!rows.IsNull(index, 5)) answer.lease_end = rows.Int8(index, 5);
   answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
   if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
+
+  // Whoever named no lease meant the current one, which the lease named beside it is not.
+  if (answer.state == AckAnswer::State::kRefused && row.groups.front().lease_id) {
+    for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
+      AckGroup rest{group->call, std::nullopt, {}, group->alone};
+      std::erase_if(group->items, [&](uint32_t item) {
+        if (group->call->request.items[item].lease_id) return false;
+        rest.items.push_back(item);
+        return true;
+      });
+      if (!rest.items.empty()) row.key->groups.push_front(std::move(rest));
+    }
+  }
 
   // Told before the callers are answered: who pops next finds the partition free.
   if (answer.state == AckAnswer::State::kApplied && answer.released) {

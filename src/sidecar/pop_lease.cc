@@ -16,6 +16,8 @@ struct PopStateMachine::LeaseChunk {
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
+  // Partitions that have, or may have, more for somebody else.
+  std::vector<std::pair<PopGroup*, PartitionId>> more;
 };
 
 void PopStateMachine::SendLease() {
@@ -69,15 +71,18 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
     scheduler_.Wake();
     return;
   }
+  std::unordered_set<const Pop*> doubtful;  // the answer is older than what was announced
   for (const LeaseChunk::Row& row : chunk->rows) {
-    leasing_.erase(KeyOf(row.partition, *row.pop->group));
+    if (EndLeasing(KeyOf(row.partition, *row.pop->group))) doubtful.insert(row.pop.get());
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
   for (const PopPtr& pop : chunk->pops) {
     if (pop->deliveries.empty()) {
       // Ids that were forgotten meanwhile have told nothing.
-      if (!pop->wildcard()) pop->confirmed = !pop->again && pop->group->named();
+      if (!pop->wildcard()) {
+        pop->confirmed = !pop->again && pop->group->named() && !doubtful.contains(pop.get());
+      }
       pop->again = false;
       Advance(pop);
     } else {
@@ -87,13 +92,19 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (const LeaseChunk::Row& row : chunk->rows) {
     Unblock(KeyOf(row.partition, *row.pop->group));
   }
+  for (const auto& [group, partition] : chunk->more) WakeWaiters(*group, partition, {});
   scheduler_.Wake();
+}
+
+bool PopStateMachine::EndLeasing(int64_t key) {
+  leasing_.erase(key);
+  return announced_.erase(key) > 0;
 }
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   const int64_t key = KeyOf(partition, *pop.group);
-  leasing_.erase(key);
+  EndLeasing(key);
   if (pop.wildcard()) pop.group->ring.Add(partition);
   Unblock(key);
 }
@@ -114,12 +125,14 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   }
   if (state == "again" || state == "full") group.ring.Add(partition);
   if (state == "again") pop->again = true;
+  if (state == "full") chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2));
   }
   if (state != "leased") return;
   if (pop->request.auto_ack) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
+    chunk.more.emplace_back(&group, partition);
   } else {
     hold(rows.Int8(row, 11));
   }

@@ -67,6 +67,7 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group = std::make_unique<PopGroup>();
     group->queue = queue;
     group->name = name;
+    group->serial = ++last_serial_;
     group->number = static_cast<uint32_t>(groups_.size());
     group->check_interval_ms = limits_.check_base_ms;
     by_queue_[queue].push_back(group.get());
@@ -273,6 +274,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
 
 // A partition has become ready: lets the first waiter try that wants it or takes any.
 void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
+  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
   Wake(group, 1, [&](const Pop& pop) {
     if (pop.wildcard() || *pop.request.partition == name) return true;
     const auto known = group.partitions.find(*pop.request.partition);
@@ -354,6 +356,8 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
     } else {
       Fail(pop, result.status);
     }
+    // Nobody will read what was leased for it.
+    if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
   }
 }
 

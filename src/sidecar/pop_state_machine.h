@@ -106,6 +106,8 @@ class PopStateMachine final : public Scheduler::Source {
   void SendLease();
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
+  // Drops a claim; whether the partition was announced while its lease was in flight.
+  bool EndLeasing(int64_t key);
   void DropClaim(const Pop& pop, PartitionId partition);
   void Unblock(int64_t key);
   void BeginFetch(const PopPtr& pop);
@@ -128,6 +130,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
+  int32_t last_serial_ = 0;
   std::vector<PopGroup*> unused_;              // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;  // not finished
   size_t waiting_ = 0;
@@ -148,6 +151,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
+  std::unordered_set<int64_t> announced_;  // of those, made ready since: the answer may be too old
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   PopDeadlines deadlines_;
   Timer timer_;

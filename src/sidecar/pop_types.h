@@ -102,7 +102,7 @@ struct PopGroup {
   bool named() const { return group_id != 0; }
 };
 
-// One number for a (partition, group).
+// One number for a (partition, group), the same as long as the process has the group.
 inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
   return int64_t{partition.value} << 32 | group.number;
 }

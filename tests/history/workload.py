@@ -1,0 +1,340 @@
+"""Producers and consumers of a run: processes of a few threads, each thread a client.
+
+Every choice comes from the seed; what the machine makes of it (who is served first) does not.
+"""
+
+import multiprocessing
+import random
+import threading
+import time
+import traceback
+
+from .client import Client, Unanswered, uuid7
+from .events import Consumed, Delivery, Pushed
+
+QUEUE = "history.orders"
+GROUPS = (None, "billing", "shipping")  # None: queue mode
+PATIENT_SECONDS = 300
+SHORT_SECONDS = 1
+HOT_SHARE = 0.6
+STALL_SECONDS = 20
+
+
+class Plan:
+    """What a run is made of."""
+
+    def __init__(self, messages=200_000, producers=4, consumers=3, hot=4, cold=200, seed=0,
+                 push_to=(), pop_from=(), always_ids=False, batch=400):
+        self.messages = messages
+        self.producers = producers
+        self.consumers = consumers  # per group
+        self.partitions_hot = [f"hot-{i}" for i in range(hot)]
+        self.partitions_cold = [f"cold-{i}" for i in range(cold)]
+        self.seed = seed
+        self.push_to = list(push_to)    # addresses
+        self.pop_from = list(pop_from)
+        self.always_ids = always_ids    # so that every push may be repeated after a fault
+        self.batch = batch
+
+    def rng(self, *role):
+        """The random choices of one role."""
+        return random.Random("/".join(str(part) for part in (self.seed, *role)))
+
+
+# ---- producers
+
+
+class Producer:
+    """One sequence per partition; remembers some of what it stored, to push it again."""
+
+    def __init__(self, plan, number):
+        self.plan = plan
+        self.rng = plan.rng("producer", number)
+        self.client = Client(plan.push_to[number % len(plan.push_to)])
+        self.pushed = Pushed(number)
+        self.next = {}
+        self.past = []  # (partition, transactionId, message id, sequence)
+
+    def run(self, count):
+        """Pushes `count` messages, in order within each partition."""
+        while count > 0:
+            batch = min(count, self.rng.choice((1, 10, self.plan.batch, self.plan.batch)))
+            self._push(batch)
+            count -= batch
+
+    def _push(self, count):
+        items = []
+        asks = []  # per item: (partition, sequence), and the id it must be a duplicate of or None
+        chosen = self.rng.sample(self.plan.partitions_cold, min(8, len(self.plan.partitions_cold)))
+        for _ in range(count):
+            hot = self.rng.random() < HOT_SHARE
+            partition = self.rng.choice(self.plan.partitions_hot if hot else chosen)
+            sequence = self.next.get(partition, 0)
+            self.next[partition] = sequence + 1
+            txn = self._transaction_id()
+            items.append(self._item(partition, sequence, txn))
+            asks.append((partition, sequence, None))
+            if txn and self.rng.random() < 0.005:  # twice in one call
+                items.append(self._item(partition, sequence, txn))
+                asks.append((partition, sequence, "twin"))
+        for partition, txn, message_id, sequence in self._some_of_the_past():
+            place = self.rng.randrange(len(items) + 1)
+            items.insert(place, self._item(partition, sequence, txn))
+            asks.insert(place, (partition, sequence, message_id))
+        repeat = self.client.insist if self.plan.always_ids else self.client.request
+        status, outcomes = repeat("POST", "/api/v1/push", {"items": items})
+        if status != 201 or len(outcomes) != len(items):
+            raise AssertionError(f"push of {len(items)} items: {status} {str(outcomes)[:500]}")
+        for index, (item, ask, outcome) in enumerate(zip(items, asks, outcomes)):
+            self._judge(index, item, ask, outcome)
+
+    def _judge(self, index, item, ask, outcome):
+        partition, sequence, duplicate_of = ask
+        wrong = self.pushed.wrong
+        if outcome.get("index") != index or outcome.get("status") not in ("queued", "duplicate"):
+            wrong.append(f"push of {item}: {outcome}")
+            return
+        message_id = outcome["message_id"]
+        if item.get("transactionId", outcome["transaction_id"]) != outcome["transaction_id"]:
+            wrong.append(f"push of {item}: {outcome}")
+        if duplicate_of is None:
+            # After a fault a push is repeated, and then it may be its own duplicate.
+            if outcome["status"] != "queued" and not self.plan.always_ids:
+                wrong.append(f"{item} was new: {outcome}")
+            self.pushed.stored[partition, sequence] = message_id
+            if self.rng.random() < 0.02:
+                self.past.append((partition, outcome["transaction_id"], message_id, sequence))
+            return
+        self.pushed.duplicates_asked += 1
+        stored = self.pushed.stored[partition, sequence] if duplicate_of == "twin" else duplicate_of
+        if outcome["status"] != "duplicate" or message_id != stored:
+            wrong.append(f"{item} was stored as {stored}: {outcome}")
+
+    def _some_of_the_past(self):
+        if not self.past or self.rng.random() < 0.5:
+            return []
+        return [self.rng.choice(self.past) for _ in range(self.rng.randint(1, 10))]
+
+    def _transaction_id(self):
+        kind = self.rng.random()
+        if kind < 0.4 and not self.plan.always_ids:
+            return None
+        if kind < 0.7:
+            return uuid7(self.rng)
+        if kind < 0.75:  # a clock that is wrong
+            return uuid7(self.rng, time.time_ns() // 1_000_000 + self.rng.randint(-10**7, 10**7))
+        return f"order {self.rng.getrandbits(64):x} \u00e9\"\\/"
+
+    def _item(self, partition, sequence, txn):
+        item = {"queue": QUEUE, "partition": partition,
+                "payload": {"p": self.pushed.producer, "s": sequence}}
+        if txn:
+            item["transactionId"] = txn
+        return item
+
+
+# ---- consumers
+
+
+class Group:
+    """What the consumers of one group, threads of one process, share."""
+
+    def __init__(self, name, total):
+        self.consumed = Consumed(name or "queue mode")
+        self.name = name
+        self.total = total  # shared number of messages stored; -1 while producers run
+        self.lock = threading.Lock()
+        self.progress = time.monotonic()
+
+    def finished(self):
+        """Everything is completed, or nothing has moved for long."""
+        with self.lock:
+            if 0 <= self.total.value <= len(self.consumed.completed):
+                return True
+            return self.total.value >= 0 and time.monotonic() - self.progress > STALL_SECONDS
+
+
+class Consumer:
+    """Pops in every way there is, and settles what it gets in every way there is."""
+
+    def __init__(self, plan, group, number):
+        self.plan = plan
+        self.group = group
+        self.rng = plan.rng("consumer", group.name, number)
+        self.client = Client(plan.pop_from[number % len(plan.pop_from)])
+
+    def run(self):
+        """Until the group has finished."""
+        while not self.group.finished():
+            self._step()
+
+    def _step(self):
+        kind = self.rng.random()
+        options = {"batch": 1000, "partitions": 10, "wait": "true", "timeout": 1000}
+        partition = None
+        patient = True
+        if kind < 0.10:
+            options.update(partitions=1, batch=self.rng.randint(1, 300))
+        elif kind < 0.20:
+            partition = self.rng.choice(self.plan.partitions_hot + self.plan.partitions_cold[:3])
+            options.update(batch=self.rng.randint(1, 500))
+            del options["partitions"]
+        elif kind < 0.25:
+            options.update(wait="false")
+        elif kind < 0.30:
+            patient = False
+            options.update(wait="false", partitions=2, batch=50)
+        options["leaseTime"] = PATIENT_SECONDS if patient else SHORT_SECONDS
+        asked = time.monotonic()
+        try:
+            status, reply = self.client.pop(QUEUE, partition, consumerGroup=self.group.name,
+                                            **options)
+        except Unanswered:
+            if not self.plan.always_ids:
+                raise
+            return
+        got = time.monotonic()
+        if status == 503 and self.plan.always_ids:
+            time.sleep(0.05)
+        elif status == 200:
+            self._settle(reply, asked, got, patient, options, partition)
+        elif status != 204:
+            raise AssertionError(f"pop: {status} {reply}")
+
+    def _settle(self, reply, asked, got, patient, options, partition):
+        wrong = []
+        deliveries = {}
+        messages = reply["messages"]
+        if not messages or len(messages) > options["batch"]:
+            wrong.append(f"{len(messages)} messages for {options}")
+        for message in messages:
+            name = message["partition"]
+            delivery = deliveries.setdefault(name, Delivery(name, asked, got, patient))
+            delivery.messages.append((message["offset"], message["id"], message["data"]["p"],
+                                      message["data"]["s"], message["retryCount"]))
+            if message["leaseId"] != reply["leaseId"] or message["queue"] != QUEUE:
+                wrong.append(f"{message} in the lease {reply['leaseId']}")
+        if len(deliveries) > options.get("partitions", 1) or \
+                len(deliveries) != reply["partitionsClaimed"] or \
+                partition not in (None, *deliveries):
+            wrong.append(f"{list(deliveries)} claimed as {reply['partitionsClaimed']} for {options}")
+        with self.group.lock:
+            self.group.consumed.wrong += wrong
+            self.group.consumed.deliveries += deliveries.values()
+        acks = [self._ack(message) for message in messages]
+        if not patient:
+            if self.rng.random() < 0.5:  # a crash before any ack
+                return
+            acks = self.rng.sample(acks, self.rng.randint(1, len(acks)))
+        elif self.rng.random() < 0.2:
+            self.rng.shuffle(acks)
+        chunk = len(acks)
+        if self.rng.random() < 0.3:
+            chunk = max(1, chunk // 3)
+        if len(acks) <= 5 and self.rng.random() < 0.5:
+            chunk = 1
+        for start in range(0, len(acks), chunk):
+            self._send(acks[start:start + chunk], deliveries, patient, single=chunk == 1)
+
+    def _ack(self, message):
+        fail = message["retryCount"] == 0 and self.rng.random() < 0.01
+        ack = {"transactionId": message["transactionId"], "partitionId": message["partitionId"],
+               "leaseId": message["leaseId"], "status": "failed" if fail else "completed"}
+        if self.group.name:
+            ack["consumerGroup"] = self.group.name
+        return message["partition"], message["offset"], ack
+
+    def _send(self, acks, deliveries, patient, single):
+        sent = time.monotonic()
+        items = [ack for _, _, ack in acks]
+        repeat = self.client.insist if self.plan.always_ids else self.client.request
+        if single:
+            status, outcomes = repeat("POST", "/api/v1/ack", items[0])
+        else:
+            status, outcomes = repeat("POST", "/api/v1/ack/batch", {"acknowledgments": items})
+        answered = time.monotonic()
+        if status != 200 or len(outcomes) != len(acks):
+            raise AssertionError(f"ack of {len(acks)}: {status} {str(outcomes)[:500]}")
+        with self.group.lock:
+            consumed = self.group.consumed
+            for (partition, offset, ack), outcome in zip(acks, outcomes):
+                deliveries[partition].ended = sent
+                if not outcome["success"]:
+                    if patient and not self.plan.always_ids:
+                        consumed.wrong.append(f"{partition}@{offset} {ack}: {outcome}")
+                elif ack["status"] == "completed":
+                    consumed.completed.setdefault((partition, offset), answered)
+                    self.group.progress = answered
+                else:
+                    consumed.failed[partition, offset] += 1
+                    if outcome["dlq"]:
+                        consumed.wrong.append(f"{partition}@{offset} went to the DLQ: {outcome}")
+
+
+# ---- processes
+
+
+def _in_threads(workers):
+    """Runs them to their end; the first error is raised."""
+    errors = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException:  # pylint: disable=broad-except
+            errors.append(traceback.format_exc())
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def _produce(plan, numbers, pipe):
+    producers = [Producer(plan, number) for number in numbers]
+    share = plan.messages // plan.producers
+    errors = _in_threads([lambda p=producer: p.run(share) for producer in producers])
+    pipe.send(([producer.pushed for producer in producers], errors))
+
+
+def _consume(plan, name, total, pipe):
+    group = Group(name, total)
+    errors = _in_threads([Consumer(plan, group, number).run for number in range(plan.consumers)])
+    client = Client(plan.pop_from[0])
+    status, extra = client.pop(QUEUE, consumerGroup=name, batch=1000, partitions=1000)
+    if status != 204:
+        group.consumed.wrong.append(f"something is left at the end: {status} {str(extra)[:300]}")
+    pipe.send((group.consumed, errors))
+
+
+def run(plan, during=None):
+    """(list of Pushed, list of Consumed, seconds). `during()` runs beside it, in this thread."""
+    context = multiprocessing.get_context("fork")
+    total = context.Value("q", -1)
+    began = time.monotonic()
+
+    def start(target, *args):
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=target, args=(*args, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        return process, ours
+    numbers = list(range(plan.producers))
+    producing = [start(_produce, plan, part) for part in (numbers[::2], numbers[1::2]) if part]
+    consuming = [start(_consume, plan, name, total) for name in GROUPS]
+    if during:
+        during()
+
+    def collect(started):
+        results = []
+        for process, pipe in started:
+            result, errors = pipe.recv()
+            process.join()
+            if errors:
+                raise AssertionError("\n".join(errors))
+            results.append(result)
+        return results
+    pushed = [producer for part in collect(producing) for producer in part]
+    total.value = sum(len(producer.stored) for producer in pushed)
+    return pushed, collect(consuming), time.monotonic() - began
