@@ -67,7 +67,6 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group = std::make_unique<PopGroup>();
     group->queue = queue;
     group->name = name;
-    group->serial = ++last_serial_;
     group->number = static_cast<uint32_t>(groups_.size());
     group->check_interval_ms = limits_.check_base_ms;
     by_queue_[queue].push_back(group.get());

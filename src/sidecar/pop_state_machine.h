@@ -130,7 +130,6 @@ class PopStateMachine final : public Scheduler::Source {
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
-  int32_t last_serial_ = 0;
   std::vector<PopGroup*> unused_;              // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;  // not finished
   size_t waiting_ = 0;
