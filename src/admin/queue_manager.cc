@@ -180,6 +180,13 @@ void AsyncQueueManager::DeleteGroup(DeleteGroupRequest request, Done<int64_t> do
   Ask(pg::Batch(storage::kDeleteGroup, std::move(params)), read, std::move(done));
 }
 
+void AsyncQueueManager::SetSubscription(std::string group, int64_t micros, Done<int64_t> done) {
+  Params params(2);
+  params.Text(group).TimestampTz(micros);
+  const auto read = [](const std::vector<Rows>& rows) { return int64_t{rows[0].Int4(0, 0)}; };
+  Ask(pg::Batch(storage::kSetSubscription, std::move(params)), read, std::move(done));
+}
+
 // ---- lists
 
 void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) {

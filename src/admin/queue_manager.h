@@ -22,6 +22,7 @@ class AsyncQueueManager final : public QueueManager {
   void DeletePartition(std::string queue, std::string partition, Done<bool> done) override;
   void Seek(SeekRequest request, Done<int64_t> done) override;
   void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) override;
+  void SetSubscription(std::string group, int64_t micros, Done<int64_t> done) override;
   void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) override;
   void RecordTrace(TraceRequest request, Done<Uuid> done) override;
   void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;

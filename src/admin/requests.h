@@ -139,6 +139,8 @@ class QueueManager {
   virtual void Seek(SeekRequest request, Done<int64_t> done) = 0;
   // On how many partitions it had begun to read.
   virtual void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) = 0;
+  // The start of a group on every queue, where it has not begun to read; on how many it was set.
+  virtual void SetSubscription(std::string group, int64_t micros, Done<int64_t> done) = 0;
   virtual void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) = 0;
   // The trace's id; kNotFound when the partition does not exist.
   virtual void RecordTrace(TraceRequest request, Done<Uuid> done) = 0;

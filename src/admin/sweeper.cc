@@ -8,7 +8,7 @@
 namespace queen::admin {
 
 Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
-    : pool_(pool), timer_(pool.loop(), [this] { Next(); }) {
+    : pool_(pool), batch_age_s_(intervals.batch_age_s), timer_(pool.loop(), [this] { Next(); }) {
   const auto idle_max = [](int64_t interval_ms) { return std::max(interval_ms, kIdlePauseMaxMs); };
   sweeps_ = {{"progress", intervals.progress_ms, idle_max(intervals.progress_ms),
               &Sweeper::StepProgress, &Sweeper::TakeProgress},
@@ -117,7 +117,7 @@ Sweeper::Progress Sweeper::TakeOrphans(const pg::Rows& rows) {
 
 pg::Batch Sweeper::StepBatches() {
   pg::Params params(2);
-  params.Int4(kBatchAgeSeconds).Int4(kRowsPerStep);
+  params.Int4(batch_age_s_).Int4(kRowsPerStep);
   return {storage::kSweepBatches, std::move(params)};
 }
 

@@ -27,6 +27,8 @@ struct SweepIntervals {
   int64_t segments_ms = 60'000;
   int64_t orphans_ms = 2'000;
   int64_t batches_ms = 10'000;
+  // Of batches: longer than any broker may take to come back and ask what became of one.
+  int32_t batch_age_s = 600;
 };
 
 class Sweeper {
@@ -38,8 +40,6 @@ class Sweeper {
   static constexpr int32_t kRowsPerStep = 5'000;
   static constexpr int32_t kPartitionsPerStep = 500;
   static constexpr int32_t kMessagesPerStep = 20'000;
-  // Longer than any broker keeps asking what became of a batch.
-  static constexpr int32_t kBatchAgeSeconds = 600;
 
   Sweeper(AdminPool& pool, const SweepIntervals& intervals);
 
@@ -78,6 +78,7 @@ class Sweeper {
   void EndPass(Sweep& sweep);
 
   AdminPool& pool_;
+  const int32_t batch_age_s_;
   std::vector<Sweep> sweeps_;
   Timer timer_;
   bool stopped_ = true;

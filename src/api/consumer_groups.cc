@@ -8,6 +8,7 @@
 #include "api/query_params.h"
 #include "api/timestamp.h"
 #include "base/clock.h"
+#include "base/json_reader.h"
 
 namespace queen::api {
 namespace {
@@ -31,6 +32,30 @@ std::string WriteSeekReply(const SeekRequest& seek, int64_t moved) {
   writer.Field("partitionsUpdated", moved);
   writer.EndObject();
   return out;
+}
+
+std::string WriteSubscriptionReply(const std::string& group, int64_t micros, int64_t updated) {
+  std::string out;
+  JsonWriter writer(out);
+  writer.BeginObject();
+  writer.Field("success", true);
+  writer.Field("consumerGroup", group);
+  writer.Field("newTimestamp", FormatTimestamp(micros));
+  writer.Field("rowsUpdated", updated);
+  writer.EndObject();
+  return out;
+}
+
+Result<int64_t> ParseSubscriptionTime(std::string_view body) {
+  const Result<JsonValue> value = ParseJson(body);
+  if (!value.ok()) return value.status();
+  const JsonValue time = value->Find("subscriptionTimestamp");
+  if (time.absent_or_null()) return Invalid("subscriptionTimestamp is required");
+  JsonScratch scratch;
+  std::optional<int64_t> micros;
+  if (time.is_string()) micros = ParseTimestamp(time.Text(scratch).text);
+  if (!micros) return Invalid("subscriptionTimestamp must be an RFC 3339 time or a date");
+  return *micros;
 }
 
 std::string WriteDeleteReply(const DeleteGroupRequest& request, int64_t partitions) {
@@ -121,6 +146,24 @@ void HandleDeleteGroup(const Context& context, const http::Request& request, htt
         context.engine.QueueChanged(deletion.queue);
         if (!partitions.ok()) return reply.SendError(partitions.status());
         reply.Send(http::Response::Json(200, WriteDeleteReply(deletion, *partitions)));
+      });
+}
+
+void HandleSetSubscription(const Context& context, const http::Request& request,
+                           http::Reply reply) {
+  if (const Status status = CheckParams(request, {"group"}); !status.ok()) {
+    return reply.SendError(status);
+  }
+  const Result<int64_t> micros = ParseSubscriptionTime(request.body());
+  if (!micros.ok()) return reply.SendError(micros.status());
+  std::string group(request.Param("group"));
+  context.admin.SetSubscription(
+      group, *micros,
+      [&context, group, micros = *micros,
+       reply = std::move(reply)](Result<int64_t> updated) mutable {
+        context.engine.QueueChanged(std::nullopt);
+        if (!updated.ok()) return reply.SendError(updated.status());
+        reply.Send(http::Response::Json(200, WriteSubscriptionReply(group, micros, *updated)));
       });
 }
 

@@ -4,6 +4,7 @@
 //   POST   /api/v1/consumer-groups/:group/queues/:queue[/partitions/:partition]/seek
 //          {"toEnd":true} | {"timestamp":"..."} | {"offset":n}, exactly one of them; for a single
 //          partition also none, which is the end
+//   POST   /api/v1/consumer-groups/:group/subscription {"subscriptionTimestamp":"..."}
 #pragma once
 
 #include <string_view>
@@ -17,6 +18,7 @@ namespace queen::api {
 
 void HandleDeleteGroup(const Context& context, const http::Request& request, http::Reply reply);
 void HandleSeek(const Context& context, const http::Request& request, http::Reply reply);
+void HandleSetSubscription(const Context& context, const http::Request& request, http::Reply reply);
 
 // Fills where to from the body; `request` has the names.
 Status ParseSeek(std::string_view body, admin::SeekRequest& request);

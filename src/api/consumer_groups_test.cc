@@ -92,5 +92,20 @@ TEST_F(ConsumerGroupsTest, Deletes) {
   EXPECT_EQ(engine_.changed, (std::vector<std::string>{"*", "q"}));
 }
 
+TEST_F(ConsumerGroupsTest, SetsASubscription) {
+  constexpr std::string_view kPath = "/api/v1/consumer-groups/g/subscription";
+  Send("POST", kPath, R"({"subscriptionTimestamp":"2026-01-31"})");
+  ASSERT_EQ(manager_.subscription.requests.size(), 1U);
+  EXPECT_EQ(manager_.subscription.requests.back(),
+            std::pair(std::string("g"), int64_t{1'769'817'600'000'000}));
+  manager_.subscription.done(2);
+  EXPECT_EQ(Answer(), R"(200 {"success":true,"consumerGroup":"g",)"
+                      R"("newTimestamp":"2026-01-31T00:00:00.000000Z","rowsUpdated":2})");
+  EXPECT_EQ(engine_.changed, std::vector<std::string>{"*"});
+  EXPECT_EQ(Ask("POST", kPath, "{}"), Refusal("subscriptionTimestamp is required"));
+  EXPECT_EQ(Ask("POST", kPath, R"({"subscriptionTimestamp":"new"})"),
+            Refusal("subscriptionTimestamp must be an RFC 3339 time or a date"));
+}
+
 }  // namespace
 }  // namespace queen::api

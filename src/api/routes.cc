@@ -41,6 +41,7 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
   add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", HandleSeek);
   add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/partitions/:partition/seek",
       HandleSeek);
+  add(Method::kPost, "/api/v1/consumer-groups/:group/subscription", HandleSetSubscription);
   add(Method::kGet, "/api/v1/dlq", HandleListDeadLetters);
   add(Method::kPost, "/api/v1/traces", HandleRecordTrace);
   add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);

@@ -105,6 +105,9 @@ class FakeManager final : public admin::QueueManager {
   void DeleteGroup(admin::DeleteGroupRequest request, admin::Done<int64_t> done) override {
     group_deletion.Take(std::move(request), std::move(done));
   }
+  void SetSubscription(std::string group, int64_t micros, admin::Done<int64_t> done) override {
+    subscription.Take({std::move(group), micros}, std::move(done));
+  }
   void ListDeadLetters(admin::DeadLetterFilter filter,
                        admin::Done<admin::Listed<admin::DeadLetter>> done) override {
     dead_letters.Take(std::move(filter), std::move(done));
@@ -129,6 +132,7 @@ class FakeManager final : public admin::QueueManager {
   Calls<std::string, bool> deletion;
   Calls<admin::SeekRequest, int64_t> seek;
   Calls<admin::DeleteGroupRequest, int64_t> group_deletion;
+  Calls<std::pair<std::string, int64_t>, int64_t> subscription;
   Calls<admin::DeadLetterFilter, admin::Listed<admin::DeadLetter>> dead_letters;
   Calls<admin::TraceRequest, Uuid> trace;
   Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;

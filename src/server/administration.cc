@@ -10,6 +10,9 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
   admin::SweepIntervals intervals;
   intervals.segments_ms =
       std::min(config.sweep.retention_interval_ms, config.sweep.eviction_interval_ms);
+  // A batch is in doubt from the end of its connection on, which comes this late at most.
+  intervals.batch_age_s =
+      std::max(intervals.batch_age_s, 3 * config.database.in_flight_deadline_ms / 1'000);
   return intervals;
 }
 

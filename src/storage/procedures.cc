@@ -133,6 +133,9 @@ const pg::Statement kDeleteGroup{"delete_group",
                                  "SELECT deleted_partitions FROM queen.delete_group($1, $2, $3)",
                                  {kText, kText, kBool}};
 
+const pg::Statement kSetSubscription{
+    "set_subscription", "SELECT queen.set_subscription($1, $2)", {kText, kTimestampTz}};
+
 const pg::Statement kSeek{
     "seek",
     "SELECT moved, next_after FROM queen.seek($1, $2, $3, $4, $5, $6, $7, $8)",

@@ -66,6 +66,8 @@ extern const pg::Statement kDeleteQueue;
 extern const pg::Statement kDeletePartition;
 // group, queue or NULL, metadata -> deleted_partitions
 extern const pg::Statement kDeleteGroup;
+// group, time -> updated
+extern const pg::Statement kSetSubscription;
 // queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
 extern const pg::Statement kSeek;
 // queue, group, partition, from, to (each may be NULL), limit, offset
