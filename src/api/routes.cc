@@ -7,6 +7,7 @@
 #include "api/lease.h"
 #include "api/pop.h"
 #include "api/push.h"
+#include "api/streams.h"
 #include "api/transaction.h"
 
 namespace queen::api {
@@ -34,6 +35,9 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kPost, "/api/v1/ack", Bind(context, HandleAck));
   router.Add(Method::kPost, "/api/v1/ack/batch", Bind(context, HandleAckBatch));
   router.Add(Method::kPost, "/api/v1/transaction", Bind(context, HandleTransaction));
+  router.Add(Method::kPost, "/streams/v1/queries", Bind(context, HandleStreamQuery));
+  router.Add(Method::kPost, "/streams/v1/cycle", Bind(context, HandleStreamCycle));
+  router.Add(Method::kPost, "/streams/v1/state/get", Bind(context, HandleStreamState));
   router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
   router.Add(Method::kGet, "/livez",
              [](const Request&, Reply reply) { HandleLivez(std::move(reply)); });

@@ -1,7 +1,6 @@
 #include "sidecar/transaction.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -44,15 +43,19 @@ pg::UuidArray ArrayOf(const std::vector<Uuid>& leases) {
   return array;
 }
 
-// The number in "index=<n> transactionId=<text>"; 0 when there is none.
-size_t IndexIn(std::string_view detail) {
-  constexpr std::string_view kPrefix = "index=";
-  size_t index = 0;
-  if (detail.starts_with(kPrefix)) {
-    detail.remove_prefix(kPrefix.size());
-    std::from_chars(detail.data(), detail.data() + detail.size(), index);
+// The text in "index=<n> transactionId=<text to the end>".
+std::string_view TransactionIdIn(std::string_view detail) {
+  constexpr std::string_view kField = "transactionId=";
+  const size_t at = detail.find(kField);
+  return at == detail.npos ? std::string_view() : detail.substr(at + kField.size());
+}
+
+void AddOrNull(pg::TextArray& array, std::string_view text) {
+  if (text.empty()) {
+    array.AddNull();
+  } else {
+    array.Add(text);
   }
-  return index;
 }
 
 }  // namespace
@@ -138,7 +141,7 @@ bool TransactionQueue::Prepare(Call& call) {
     if (is_new) call.parts.push_back({item.queue, item.partition, {}, {}, {}});
     call.parts[place->second].items.push_back(i);
     if (!item.txn.empty() && !txns.emplace(place->second, item.txn).second) {
-      Refuse(call, Code::kDuplicateTransactionId, i);
+      Refuse(call, Code::kDuplicateTransactionId, item.txn);
       return false;
     }
   }
@@ -152,7 +155,7 @@ bool TransactionQueue::Prepare(Call& call) {
   for (uint32_t i = 0; i < acks.size(); ++i) {
     const AckItem& item = acks[i].item;
     if (!item.partition) {
-      Refuse(call, Code::kMessageNotFound, i);
+      Refuse(call, Code::kMessageNotFound, item.txn);
       return false;
     }
     std::optional<state::AckTarget> found;
@@ -211,7 +214,7 @@ void TransactionQueue::SendPrepare(const CallPtr& call) {
       groups.Add(ack.item.group);
     }
     AddOrNull(leases, ack.item.lease_id);
-    txns.Add(ack.item.txn);
+    AddOrNull(txns, ack.item.txn);
   }
   pg::Params find(5);
   find.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
@@ -226,7 +229,7 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     if (result.status.retryable()) {
       Pause(call);
     } else {
-      Answer(*call, TransactionResult{result.status, 0, {}, {}});
+      Answer(*call, TransactionResult{result.status, {}, {}, {}, {}});
     }
     return;
   }
@@ -247,6 +250,15 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     }
     if (!found.IsNull(row, 5)) target.found.seq = found.Int8(row, 5);
   }
+  if (call->request.cycle) {
+    const AckItem& ack = call->request.acks[0].item;
+    const state::AckTarget& target = call->targets[0].found;
+    if (target.queue_name.empty()) {
+      const Status status(Code::kNotFound, "No such partition");
+      return Answer(*call, TransactionResult{status, {}, {}, {}, {}});
+    }
+    if (!ack.txn.empty() && !target.seq) return Refuse(*call, Code::kMessageNotFound, ack.txn);
+  }
   const bool all_made = std::all_of(call->parts.begin(), call->parts.end(),
                                     [](const Call::Part& part) { return part.id.has_value(); });
   if (!all_made) {
@@ -262,7 +274,6 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
   ++call->attempts;
   call->segments.clear();
   PushParams segments(call->parts.size());
-  pg::Int4Array push_indexes(call->pushes->request.items.size(), 4);
   for (size_t p = 0; p < call->parts.size(); ++p) {
     Call::Part& part = call->parts[p];
     part.work = {};
@@ -272,12 +283,24 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
       segments.Add(*part.id, part.work.segments[s], 0, 0);
       call->segments.emplace_back(p, s);
     }
+  }
+  const bool cycle = call->request.cycle.has_value();
+  pg::Params params = cycle ? CycleParams(*call, std::move(segments))
+                            : TransactionParams(*call, std::move(segments));
+  scheduler_.Execute(
+      *this, call->items,
+      pg::Batch(cycle ? storage::kStreamCycle : storage::kExecuteTransaction, std::move(params)),
+      [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
+}
+
+pg::Params TransactionQueue::TransactionParams(const Call& call, PushParams segments) const {
+  pg::Int4Array push_indexes(call.pushes->request.items.size(), 4);
+  for (const Call::Part& part : call.parts) {
     for (const PushLine& line : part.work.lines) {
       push_indexes.Add(static_cast<int32_t>(line.item));
     }
   }
-
-  const size_t count = call->request.acks.size();
+  const size_t count = call.request.acks.size();
   pg::Int4Array ack_indexes(count, 4);
   pg::Int4Array partitions(count, 4);
   pg::Int4Array groups(count, 4);
@@ -288,8 +311,8 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
   pg::BoolArray cumulatives(count, 1);
   pg::TextArray errors(count);
   for (size_t i = 0; i < count; ++i) {
-    const TransactionAck& ack = call->request.acks[i];
-    const state::AckTarget& target = call->targets[i].found;
+    const TransactionAck& ack = call.request.acks[i];
+    const state::AckTarget& target = call.targets[i].found;
     ack_indexes.Add(static_cast<int32_t>(i));
     partitions.Add(ack.item.partition->value);
     groups.Add(target.group_id.value_or(kNoGroup));
@@ -302,21 +325,41 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
     }
     kinds.Add(KindOf(ack.item.verdict));
     cumulatives.Add(ack.item.cumulative);
-    if (ack.item.message.empty()) {
-      errors.AddNull();
-    } else {
-      errors.Add(ack.item.message);
-    }
+    AddOrNull(errors, ack.item.message);
   }
   pg::Params params(23);
-  params.Int8(broker_).Int8(call->n);
+  params.Int8(broker_).Int8(call.n);
   std::move(segments).TakeSegments(params);
   params.Add(std::move(push_indexes)).Add(std::move(ack_indexes)).Add(std::move(partitions));
   params.Add(std::move(groups)).Add(std::move(leases)).Add(std::move(txns)).Add(std::move(seqs));
   params.Add(std::move(kinds)).Add(std::move(cumulatives)).Add(std::move(errors));
-  params.Add(ArrayOf(call->request.required_leases));
-  scheduler_.Execute(*this, call->items, pg::Batch(storage::kExecuteTransaction, std::move(params)),
-                     [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
+  params.Add(ArrayOf(call.request.required_leases));
+  return params;
+}
+
+pg::Params TransactionQueue::CycleParams(const Call& call, PushParams segments) const {
+  const StreamCycle& cycle = *call.request.cycle;
+  const AckItem& ack = call.request.acks[0].item;
+  const state::AckTarget& target = call.targets[0].found;
+  pg::Params params(23);
+  params.Int8(broker_).Int8(call.n).Uuid(cycle.query_id).Int4(ack.partition->value);
+  params.Int4(target.group_id.value_or(kNoGroup));
+  ack.lease_id ? params.Uuid(*ack.lease_id) : params.Null(pg::oid::kUuid);
+  ack.txn.empty() ? params.Null(pg::oid::kInt8) : params.Int8(*target.seq);
+  params.Text(KindOf(ack.verdict));
+  ack.message.empty() ? params.Null(pg::oid::kText) : params.Text(std::string_view(ack.message));
+  params.Bool(cycle.release);
+  pg::TextArray keys(cycle.ops.size());
+  pg::TextArray values(cycle.ops.size());
+  pg::TextArray window_ends(cycle.ops.size());
+  for (const StreamCycle::StateOp& op : cycle.ops) {
+    keys.Add(op.key);
+    AddOrNull(values, op.value.value_or(std::string_view()));
+    AddOrNull(window_ends, op.window_end);
+  }
+  params.Add(std::move(keys)).Add(std::move(values)).Add(std::move(window_ends));
+  std::move(segments).TakeSegments(params);
+  return params;
 }
 
 // ---- from PostgreSQL
@@ -324,7 +367,11 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
 void TransactionQueue::OnExecuted(const CallPtr& call, const pg::BatchResult& result) {
   switch (result.outcome) {
     case pg::Outcome::kSuccess:
-      OnApplied(*call, result.rows[0]);
+      if (call->request.cycle) {
+        OnCycleApplied(*call, result.rows[0]);
+      } else {
+        OnApplied(*call, result.rows[0]);
+      }
       return;
     case pg::Outcome::kUnknown:
       log::Warn("a transaction ended without an answer; asking whether it committed",
@@ -361,13 +408,41 @@ void TransactionQueue::OnApplied(Call& call, const pg::Rows& rows) {
       result.pushed[work.lines[line].item] = {created / 1000, id, seq};
       continue;
     }
-    for (int32_t i = 0; i < segment.segment->count; ++i) {
-      result.pushed[work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
-          (created + i) / 1000, id, seq + i};
-    }
+    TakeSegment(call, ordinal, seq, created, result);
   }
   Announce(call, released);
   Answer(call, std::move(result));
+}
+
+void TransactionQueue::OnCycleApplied(Call& call, const pg::Rows& rows) {
+  TransactionResult result;
+  result.pushed.resize(call.pushes->request.items.size());
+  result.dead_lettered.resize(1, false);
+  result.cycle.queue_name = call.targets[0].found.queue_name;
+  for (int row = 0; row < rows.rows(); ++row) {
+    if (rows.Text(row, 0) == "ack") {
+      result.cycle.settled = rows.Int4(row, 4);
+      result.cycle.released = rows.Bool(row, 5);
+      result.dead_lettered[0] = rows.Bool(row, 6);
+    } else {
+      TakeSegment(call, static_cast<size_t>(rows.Int4(row, 1)) - 1, rows.Int8(row, 2),
+                  rows.TimestampTz(row, 3), result);
+    }
+  }
+  Announce(call, {result.cycle.released});
+  Answer(call, std::move(result));
+}
+
+// The ids of a stored segment's messages.
+void TransactionQueue::TakeSegment(const Call& call, size_t ordinal, int64_t base_seq,
+                                   int64_t created, TransactionResult& result) {
+  const auto [p, s] = call.segments[ordinal];
+  const PushWork& work = call.parts[p].work;
+  const PushSegment& segment = work.segments[s];
+  for (int32_t i = 0; i < segment.segment->count; ++i) {
+    result.pushed[work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
+        (created + i) / 1000, *call.parts[p].id, base_seq + i};
+  }
 }
 
 // It is certain that nothing of it committed.
@@ -387,7 +462,7 @@ void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& resu
   }
   TransactionResult refused;
   refused.refusal = result.status;
-  refused.index = IndexIn(result.detail);
+  refused.reason = TransactionIdIn(result.detail);
   Answer(*call, std::move(refused));
 }
 
@@ -429,6 +504,10 @@ void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& re
   for (int row = 0; row < dead.rows(); ++row) {
     applied.dead_lettered[static_cast<size_t>(dead.Int4(row, 0)) - 1] = true;
   }
+  if (call->request.cycle) {  // how many it settled is not known any more
+    applied.cycle.queue_name = call->targets[0].found.queue_name;
+    applied.cycle.released = call->request.cycle->release;
+  }
   // Which leases it ended is not known any more; the hint is harmless where one did not.
   Announce(*call, std::vector<bool>(call->request.acks.size(), true));
   Answer(*call, std::move(applied));
@@ -447,17 +526,12 @@ bool TransactionQueue::TakePlaces(Call& call, const pg::Rows& rows, TransactionR
     places[partitions[i]].emplace_back(base_seqs[i], times.IsNull() ? 0 : times.TimestampTz());
   }
   result.pushed.resize(call.pushes->request.items.size());
-  for (const auto& [p, s] : call.segments) {
-    const Call::Part& part = call.parts[p];
-    auto& stored = places[part.id->value];
+  for (size_t ordinal = 0; ordinal < call.segments.size(); ++ordinal) {
+    auto& stored = places[call.parts[call.segments[ordinal].first].id->value];
     if (stored.empty()) return false;
     const auto [seq, created] = stored.front();
     stored.pop_front();
-    const PushSegment& segment = part.work.segments[s];
-    for (int32_t i = 0; i < segment.segment->count; ++i) {
-      result.pushed[part.work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
-          (created + i) / 1000, *part.id, seq + i};
-    }
+    TakeSegment(call, ordinal, seq, created, result);
   }
   return true;
 }
@@ -516,10 +590,10 @@ Status TransactionQueue::LateStatus(const Call& call) const {
   return Status(Code::kOverloaded, "The transaction waited for too long");
 }
 
-void TransactionQueue::Refuse(Call& call, Code code, size_t index) {
+void TransactionQueue::Refuse(Call& call, Code code, std::string_view reason) {
   TransactionResult refused;
   refused.refusal = Status(code);
-  refused.index = index;
+  refused.reason = reason;
   Answer(call, std::move(refused));
 }
 

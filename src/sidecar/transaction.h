@@ -12,6 +12,8 @@
 // resolve_batch found, because a push without a transactionId could not be recognised by a replay.
 // At the deadline: 503, and outcome_unknown when it is still doubtful.
 //
+// A cycle of a streaming query goes the same way, as a call of stream_cycle.
+//
 // Waiters hear of pushed messages and ended leases after the commit, never before (I11).
 #pragma once
 
@@ -61,8 +63,13 @@ class TransactionQueue final : public Scheduler::Source {
   void SendPrepare(const CallPtr& call);
   void OnPrepared(const CallPtr& call, const pg::BatchResult& result);
   void SendExecute(const CallPtr& call);
+  pg::Params TransactionParams(const Call& call, PushParams segments) const;
+  pg::Params CycleParams(const Call& call, PushParams segments) const;
   void OnExecuted(const CallPtr& call, const pg::BatchResult& result);
   void OnApplied(Call& call, const pg::Rows& rows);
+  void OnCycleApplied(Call& call, const pg::Rows& rows);
+  static void TakeSegment(const Call& call, size_t ordinal, int64_t base_seq, int64_t created,
+                          TransactionResult& result);
   void OnFailed(const CallPtr& call, const pg::BatchResult& result);
   void SendResolve(const CallPtr& call);
   void OnResolved(const CallPtr& call, const pg::BatchResult& result);
@@ -73,7 +80,7 @@ class TransactionQueue final : public Scheduler::Source {
   void Pause(const CallPtr& call);
   void OnTick();
   Status LateStatus(const Call& call) const;
-  void Refuse(Call& call, Code code, size_t index);
+  void Refuse(Call& call, Code code, std::string_view reason);
   void Answer(Call& call, Result<TransactionResult> result);
 
   Loop& loop_;
