@@ -2,46 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/log.h"
-#include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kTickMs = 5;
 constexpr int64_t kPauseMaxMs = 100;
-// No group has it: where one is named that does not exist, which NULL would not say.
-constexpr int32_t kNoGroup = -1;
-
-std::string_view KindOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kCompleted:
-      return "completed";
-    case Verdict::kFailed:
-      return "failed";
-    case Verdict::kDeadLetter:
-      return "dlq";
-    case Verdict::kRetry:
-      return "retry";
-  }
-  return "?";
-}
-
-void AddOrNull(pg::UuidArray& array, const std::optional<Uuid>& value) {
-  if (value) {
-    array.Add(*value);
-  } else {
-    array.AddNull();
-  }
-}
-
-pg::UuidArray ArrayOf(const std::vector<Uuid>& leases) {
-  pg::UuidArray array(leases.size(), 16);
-  for (const Uuid& lease : leases) array.Add(lease);
-  return array;
-}
 
 // The text in "index=<n> transactionId=<text to the end>".
 std::string_view TransactionIdIn(std::string_view detail) {
@@ -50,44 +20,7 @@ std::string_view TransactionIdIn(std::string_view detail) {
   return at == detail.npos ? std::string_view() : detail.substr(at + kField.size());
 }
 
-void AddOrNull(pg::TextArray& array, std::string_view text) {
-  if (text.empty()) {
-    array.AddNull();
-  } else {
-    array.Add(text);
-  }
-}
-
 }  // namespace
-
-struct TransactionQueue::Call {
-  enum class Stage { kPreparing, kExecuting, kDoubtful };
-  struct Part {
-    std::string_view queue;
-    std::string_view name;
-    std::vector<uint32_t> items;
-    std::optional<PartitionId> id;
-    PushWork work;
-  };
-  struct Target {
-    state::AckTarget found;
-    std::string group;
-  };
-
-  TransactionRequest request;
-  std::shared_ptr<PushCall> pushes;  // has the items while the call is under way
-  std::vector<Part> parts;
-  std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
-  std::vector<Target> targets;                      // one per ack
-  std::vector<uint32_t> unknown_acks;               // their targets are not known yet
-  Stage stage = Stage::kPreparing;
-  int64_t n = 0;  // of the attempt
-  int attempts = 0;
-  int64_t pause_ms = 0;
-  int64_t deadline_ms = 0;
-  int64_t items = 0;
-  size_t bytes = 0;
-};
 
 TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
                                    const state::DeliveredIndex& delivered,
@@ -189,38 +122,7 @@ void TransactionQueue::SendOne() {
 
 // Making partitions twice does no harm, and the rest only reads: any end may be tried again.
 void TransactionQueue::SendPrepare(const CallPtr& call) {
-  pg::Batch batch;
-  pg::TextArray queues(call->parts.size());
-  pg::TextArray names(call->parts.size());
-  for (const Call::Part& part : call->parts) {
-    queues.Add(part.queue);
-    names.Add(part.name);
-  }
-  pg::Params ensure(2);
-  ensure.Add(std::move(queues)).Add(std::move(names));
-  batch.Add(storage::kEnsurePartitions, std::move(ensure));
-
-  const size_t count = call->unknown_acks.size();
-  pg::Int4Array partitions(count, 4);
-  pg::TextArray groups(count);
-  pg::UuidArray leases(count, 16);
-  pg::TextArray txns(count);
-  for (const uint32_t i : call->unknown_acks) {
-    const TransactionAck& ack = call->request.acks[i];
-    partitions.Add(ack.item.partition->value);
-    if (ack.group_of_lease) {
-      groups.AddNull();
-    } else {
-      groups.Add(ack.item.group);
-    }
-    AddOrNull(leases, ack.item.lease_id);
-    AddOrNull(txns, ack.item.txn);
-  }
-  pg::Params find(5);
-  find.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  find.Add(std::move(txns)).Add(ArrayOf(call->request.required_leases));
-  batch.Add(storage::kFindTransactionTargets, std::move(find));
-  scheduler_.Execute(*this, 0, std::move(batch),
+  scheduler_.Execute(*this, 0, PrepareBatch(*call),
                      [this, call](const pg::BatchResult& result) { OnPrepared(call, result); });
 }
 
@@ -272,94 +174,8 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
 void TransactionQueue::SendExecute(const CallPtr& call) {
   call->n = ++next_n_;
   ++call->attempts;
-  call->segments.clear();
-  PushParams segments(call->parts.size());
-  for (size_t p = 0; p < call->parts.size(); ++p) {
-    Call::Part& part = call->parts[p];
-    part.work = {};
-    part.work.groups.push_back({call->pushes, part.items, 0, false});
-    part.work.Lay(*part.id);
-    for (size_t s = 0; s < part.work.segments.size(); ++s) {
-      segments.Add(*part.id, part.work.segments[s], 0, 0);
-      call->segments.emplace_back(p, s);
-    }
-  }
-  const bool cycle = call->request.cycle.has_value();
-  pg::Params params = cycle ? CycleParams(*call, std::move(segments))
-                            : TransactionParams(*call, std::move(segments));
-  scheduler_.Execute(
-      *this, call->items,
-      pg::Batch(cycle ? storage::kStreamCycle : storage::kExecuteTransaction, std::move(params)),
-      [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
-}
-
-pg::Params TransactionQueue::TransactionParams(const Call& call, PushParams segments) const {
-  pg::Int4Array push_indexes(call.pushes->request.items.size(), 4);
-  for (const Call::Part& part : call.parts) {
-    for (const PushLine& line : part.work.lines) {
-      push_indexes.Add(static_cast<int32_t>(line.item));
-    }
-  }
-  const size_t count = call.request.acks.size();
-  pg::Int4Array ack_indexes(count, 4);
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::UuidArray leases(count, 16);
-  pg::TextArray txns(count);
-  pg::Int8Array seqs(count, 8);
-  pg::TextArray kinds(count);
-  pg::BoolArray cumulatives(count, 1);
-  pg::TextArray errors(count);
-  for (size_t i = 0; i < count; ++i) {
-    const TransactionAck& ack = call.request.acks[i];
-    const state::AckTarget& target = call.targets[i].found;
-    ack_indexes.Add(static_cast<int32_t>(i));
-    partitions.Add(ack.item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
-    AddOrNull(leases, ack.item.lease_id);
-    txns.Add(ack.item.txn);
-    if (target.seq) {
-      seqs.Add(*target.seq);
-    } else {
-      seqs.AddNull();
-    }
-    kinds.Add(KindOf(ack.item.verdict));
-    cumulatives.Add(ack.item.cumulative);
-    AddOrNull(errors, ack.item.message);
-  }
-  pg::Params params(23);
-  params.Int8(broker_).Int8(call.n);
-  std::move(segments).TakeSegments(params);
-  params.Add(std::move(push_indexes)).Add(std::move(ack_indexes)).Add(std::move(partitions));
-  params.Add(std::move(groups)).Add(std::move(leases)).Add(std::move(txns)).Add(std::move(seqs));
-  params.Add(std::move(kinds)).Add(std::move(cumulatives)).Add(std::move(errors));
-  params.Add(ArrayOf(call.request.required_leases));
-  return params;
-}
-
-pg::Params TransactionQueue::CycleParams(const Call& call, PushParams segments) const {
-  const StreamCycle& cycle = *call.request.cycle;
-  const AckItem& ack = call.request.acks[0].item;
-  const state::AckTarget& target = call.targets[0].found;
-  pg::Params params(23);
-  params.Int8(broker_).Int8(call.n).Uuid(cycle.query_id).Int4(ack.partition->value);
-  params.Int4(target.group_id.value_or(kNoGroup));
-  ack.lease_id ? params.Uuid(*ack.lease_id) : params.Null(pg::oid::kUuid);
-  ack.txn.empty() ? params.Null(pg::oid::kInt8) : params.Int8(*target.seq);
-  params.Text(KindOf(ack.verdict));
-  ack.message.empty() ? params.Null(pg::oid::kText) : params.Text(std::string_view(ack.message));
-  params.Bool(cycle.release);
-  pg::TextArray keys(cycle.ops.size());
-  pg::TextArray values(cycle.ops.size());
-  pg::TextArray window_ends(cycle.ops.size());
-  for (const StreamCycle::StateOp& op : cycle.ops) {
-    keys.Add(op.key);
-    AddOrNull(values, op.value.value_or(std::string_view()));
-    AddOrNull(window_ends, op.window_end);
-  }
-  params.Add(std::move(keys)).Add(std::move(values)).Add(std::move(window_ends));
-  std::move(segments).TakeSegments(params);
-  return params;
+  scheduler_.Execute(*this, call->items, ExecuteBatch(*call, broker_),
+                     [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
 }
 
 // ---- from PostgreSQL
@@ -433,30 +249,19 @@ void TransactionQueue::OnCycleApplied(Call& call, const pg::Rows& rows) {
   Answer(call, std::move(result));
 }
 
-// The ids of a stored segment's messages.
-void TransactionQueue::TakeSegment(const Call& call, size_t ordinal, int64_t base_seq,
-                                   int64_t created, TransactionResult& result) {
-  const auto [p, s] = call.segments[ordinal];
-  const PushWork& work = call.parts[p].work;
-  const PushSegment& segment = work.segments[s];
-  for (int32_t i = 0; i < segment.segment->count; ++i) {
-    result.pushed[work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
-        (created + i) / 1000, *call.parts[p].id, base_seq + i};
-  }
-}
-
 // It is certain that nothing of it committed.
 void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& result) {
   const Code code = result.status.code();
-  if (code == Code::kNotFound) {  // a partition is gone: it is made again
-    call->stage = Call::Stage::kPreparing;
-    for (Call::Part& part : call->parts) part.id.reset();
-  }
-  if (code == Code::kNotFound || result.status.retryable()) {
+  const bool gone = code == Code::kNotFound;  // a partition; it is made again
+  const bool busy = code == Code::kDatabaseRetry;
+  if (gone || result.status.retryable()) {
+    if (!busy) Forget(*call);
     if (call->attempts < limits_.attempts_max) {
       Pause(call);
-    } else {
+    } else if (gone || busy) {
       Answer(*call, Status(Code::kOverloaded, "The partitions were busy for too long"));
+    } else {
+      Answer(*call, result.status);
     }
     return;
   }
@@ -467,23 +272,7 @@ void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& resu
 }
 
 void TransactionQueue::SendResolve(const CallPtr& call) {
-  pg::Params key(2);
-  key.Int8(broker_).Int8(call->n);
-  pg::Batch batch(storage::kResolveBatch, std::move(key));
-  const size_t count = call->request.acks.size();
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::Int8Array seqs(count, 8);
-  for (size_t i = 0; i < count; ++i) {
-    const state::AckTarget& target = call->targets[i].found;
-    partitions.Add(call->request.acks[i].item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
-    seqs.Add(target.seq.value_or(-1));
-  }
-  pg::Params dead(3);
-  dead.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(seqs));
-  batch.Add(storage::kFindDeadLetters, std::move(dead));
-  scheduler_.Execute(*this, 0, std::move(batch),
+  scheduler_.Execute(*this, 0, ResolveBatch(*call, broker_),
                      [this, call](const pg::BatchResult& result) { OnResolved(call, result); });
 }
 
@@ -495,7 +284,7 @@ void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& re
   TransactionResult applied;
   if (!result.rows[0].Bool(0, 0) || !TakePlaces(*call, result.rows[0], applied)) {
     // It did not commit; or it did and stored nothing, being a replay that is recognised again.
-    call->stage = Call::Stage::kExecuting;
+    Forget(*call);
     Pause(call);
     return;
   }
@@ -513,29 +302,6 @@ void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& re
   Answer(*call, std::move(applied));
 }
 
-// The ids of what a committed attempt pushed, from its row in the ledger. False: it is not all
-// there.
-bool TransactionQueue::TakePlaces(Call& call, const pg::Rows& rows, TransactionResult& result) {
-  const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
-  const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
-  if (base_seqs.size() != call.segments.size()) return false;
-  std::map<int32_t, std::deque<std::pair<int64_t, int64_t>>> places;
-  pg::ArrayReader times = rows.Array(0, 3);
-  for (size_t i = 0; i < base_seqs.size() && times.Next(); ++i) {
-    // Removed by retention already: the time in its ids is lost, their order is not.
-    places[partitions[i]].emplace_back(base_seqs[i], times.IsNull() ? 0 : times.TimestampTz());
-  }
-  result.pushed.resize(call.pushes->request.items.size());
-  for (size_t ordinal = 0; ordinal < call.segments.size(); ++ordinal) {
-    auto& stored = places[call.parts[call.segments[ordinal].first].id->value];
-    if (stored.empty()) return false;
-    const auto [seq, created] = stored.front();
-    stored.pop_front();
-    TakeSegment(call, ordinal, seq, created, result);
-  }
-  return true;
-}
-
 void TransactionQueue::Announce(const Call& call, const std::vector<bool>& released) {
   for (const Call::Part& part : call.parts) pushed_(part.queue, part.name, *part.id);
   std::set<std::pair<int32_t, std::string_view>> told;
@@ -549,6 +315,15 @@ void TransactionQueue::Announce(const Call& call, const std::vector<bool>& relea
 }
 
 // ---- waiting and answering
+
+// The database may have gone back in time (a failover): what was found in it is found again.
+void TransactionQueue::Forget(Call& call) {
+  call.stage = Call::Stage::kPreparing;
+  for (Call::Part& part : call.parts) part.id.reset();
+  call.targets.assign(call.request.acks.size(), {});
+  call.unknown_acks.resize(call.request.acks.size());
+  std::iota(call.unknown_acks.begin(), call.unknown_acks.end(), 0U);
+}
 
 void TransactionQueue::Ready(const CallPtr& call) {
   ready_.push_back(call);

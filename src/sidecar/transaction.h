@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "loop/timer.h"
-#include "sidecar/push_batch.h"
 #include "sidecar/scheduler.h"
+#include "sidecar/transaction_call.h"
 #include "state/delivered_index.h"
 
 namespace queen::sidecar {
@@ -56,26 +56,22 @@ class TransactionQueue final : public Scheduler::Source {
   void SendOne() override;
 
  private:
-  struct Call;
+  using Call = TransactionCall;
   using CallPtr = std::shared_ptr<Call>;
 
   bool Prepare(Call& call);
   void SendPrepare(const CallPtr& call);
   void OnPrepared(const CallPtr& call, const pg::BatchResult& result);
   void SendExecute(const CallPtr& call);
-  pg::Params TransactionParams(const Call& call, PushParams segments) const;
-  pg::Params CycleParams(const Call& call, PushParams segments) const;
   void OnExecuted(const CallPtr& call, const pg::BatchResult& result);
   void OnApplied(Call& call, const pg::Rows& rows);
   void OnCycleApplied(Call& call, const pg::Rows& rows);
-  static void TakeSegment(const Call& call, size_t ordinal, int64_t base_seq, int64_t created,
-                          TransactionResult& result);
   void OnFailed(const CallPtr& call, const pg::BatchResult& result);
   void SendResolve(const CallPtr& call);
   void OnResolved(const CallPtr& call, const pg::BatchResult& result);
-  bool TakePlaces(Call& call, const pg::Rows& rows, TransactionResult& result);
   void Announce(const Call& call, const std::vector<bool>& released);
 
+  static void Forget(Call& call);
   void Ready(const CallPtr& call);
   void Pause(const CallPtr& call);
   void OnTick();
