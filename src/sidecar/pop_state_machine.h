@@ -128,6 +128,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
+  int32_t groups_made_ = 0;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   std::multimap<int64_t, std::weak_ptr<Pop>> deadlines_;
   Timer timer_;

@@ -71,6 +71,7 @@ using PopPtr = std::shared_ptr<Pop>;
 struct PopGroup {
   std::string queue;
   std::string name;
+  int32_t number = 0;    // among the groups of this sidecar, for ever
   int32_t queue_id = 0;  // 0: not known (yet), or the queue does not exist
   int32_t group_id = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
@@ -94,9 +95,10 @@ struct PopGroup {
   bool named() const { return group_id != 0; }
 };
 
-// One number for a (partition, group).
+// One number for a (partition, group). Not made of the group's id, which is forgotten when a
+// connection is lost, while leases are still claimed.
 inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
-  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group.group_id);
+  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group.number);
 }
 
 }  // namespace queen::sidecar

@@ -112,3 +112,48 @@ def test_no_database_is_a_503(make_broker, postgres, make_proxy):
     broker.wait_for("/readyz", 200)
     assert broker.post("/api/v1/transaction", body).json()["success"]
     assert stored(postgres, "away") == 1
+
+
+def test_every_message_moves_exactly_once_while_connections_break(make_broker, postgres):
+    messages = 400
+    broker = make_broker(env={"DATABASE_URL": postgres.url}).start()
+    for partition in range(8):
+        assert broker.post("/api/v1/push", {"items": [
+            {"queue": "from", "partition": str(partition), "payload": n,
+             "transactionId": f"{partition}.{n}"} for n in range(messages // 8)]}).status == 201
+    unknown = []
+    moving = threading.Event()
+
+    def move():
+        """Pops one, acks it and pushes its payload on; the push has no transactionId of its own."""
+        while True:
+            popped = broker.get("/api/v1/pop/queue/from?leaseTime=2&wait=true&timeout=4000")
+            if popped.status == 204 and not moving.is_set():
+                return
+            if popped.status != 200:
+                continue
+            delivery = popped.json()
+            message = delivery["messages"][0]
+            answer = broker.post("/api/v1/transaction", {"operations": [
+                {"type": "ack", "transactionId": message["transactionId"],
+                 "partitionId": delivery["partitionId"], "leaseId": delivery["leaseId"]},
+                {"type": "push", "items": [{"queue": "to", "payload": message["transactionId"]}]}]},
+                timeout=60)
+            if answer.status != 200:
+                unknown.append(answer)
+
+    moving.set()
+    movers = [threading.Thread(target=move) for _ in range(8)]
+    for mover in movers:
+        mover.start()
+    for _ in range(15):
+        before = stored(postgres, "to")
+        postgres.terminate_backends()
+        wait_until(lambda: stored(postgres, "to") > before or before == messages, 60)
+    wait_until(lambda: stored(postgres, "to") >= messages, 60)
+    moving.clear()
+    for mover in movers:
+        mover.join(60)
+    moved = postgres.psql("SELECT count(*) || ' ' || count(DISTINCT payload::text) "
+                          "FROM queen.messages WHERE queue = 'to'")
+    assert moved == f"{messages} {messages}", (moved, unknown)
