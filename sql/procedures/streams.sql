@@ -43,13 +43,13 @@ $$;
 -- One cycle: ack, state and pushes, all or nothing, in the one lock order.
 --   p_ack_seq     the verdict p_ack_kind (`completed`, `failed`, `dlq`, `retry`) on everything delivered up to
 --                 this offset; NULL = no ack
---   p_release     end the lease of the partition, settled or not; false: it expires, and what it still
---                 holds does not count for maxDeliveries
+--   p_release     end the lease of the partition, settled or not (without an ack there need not be
+--                 one); false: it expires, and what it still holds does not count for maxDeliveries
 --   p_op_*        state: key, value (NULL = delete) and the value's windowEnd; the last of a key counts
 --   p_partitions  the pushes, as in push_messages
 -- Answers a row `ack` (settled: how many verdicts counted, released, dead: went to the dead letters) when
--- there was one, and a row `push` per segment. Raises QN404 (query), QN102, QN103, QN104, 40001 as
--- execute_transaction does.
+-- there was one or p_release, and a row `push` per segment. Raises QN105 (no such query), and QN102, QN103,
+-- QN104, QN404, 40001 as execute_transaction does.
 CREATE OR REPLACE FUNCTION queen.stream_cycle(
     p_broker bigint, p_n bigint, p_query_id uuid, p_partition_id int, p_group_id int, p_lease uuid,
     p_ack_seq bigint, p_ack_kind text, p_ack_error text, p_release boolean,
@@ -66,7 +66,7 @@ DECLARE
     v_bad    record;
 BEGIN
     IF NOT EXISTS (SELECT FROM queen.stream_queries s WHERE s.id = p_query_id) THEN
-        RAISE EXCEPTION 'no such query' USING ERRCODE = 'QN404';
+        RAISE EXCEPTION 'No such query' USING ERRCODE = 'QN105';
     END IF;
     IF v_pushes > 0 THEN
         PERFORM queen.lock_partitions(p_partitions);
@@ -94,17 +94,17 @@ BEGIN
         ELSIF p_ack_seq IS NOT NULL AND (p_ack_seq < v_ack.cursor
                 OR queen.bits_get(v_ack.settled::bit varying, p_ack_seq - v_ack.cursor)) THEN
             RAISE EXCEPTION 'Message already settled' USING ERRCODE = 'QN103';
-        ELSIF v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
+        ELSIF p_ack_seq IS NOT NULL AND v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
             RAISE EXCEPTION 'Invalid or expired lease' USING ERRCODE = 'QN102';
         END IF;
-        IF NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
+        IF v_ack.state = 'applied' AND NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
             UPDATE queen.progress r SET deliveries = 0
             WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
               AND r.epoch = (SELECT max(x.epoch) FROM queen.progress x
                              WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id);
         END IF;
         RETURN QUERY SELECT 'ack', NULL::int, NULL::bigint, NULL::timestamptz,
-            CASE WHEN p_ack_seq IS NULL THEN 0 ELSE cardinality(v_seqs) END, v_ack.released, v_ack.dead_seqs IS NOT NULL;
+            CASE WHEN p_ack_seq IS NULL THEN 0 ELSE cardinality(v_seqs) END, coalesce(v_ack.released, false), v_ack.dead_seqs IS NOT NULL;
     END IF;
 
     DELETE FROM queen.stream_state s USING unnest(p_op_keys) AS o(key)

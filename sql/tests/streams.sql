@@ -40,7 +40,7 @@ BEGIN
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 3, p_keys => ''{k1}'', p_values => ARRAY[NULL]::text[], p_to => %s, p_payload => ''1'', p_txn => ''o1'')', v.query_id, v_in, v_g, v_lease, v_out), 'QN104');
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 1)', v.query_id, v_in, v_g, v_lease), 'QN103');
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 99)', v.query_id, v_in, v_g, v_lease), 'QN102');
-    PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 3)', gen_random_uuid(), v_in, v_g, v_lease), 'QN404');
+    PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 3)', gen_random_uuid(), v_in, v_g, v_lease), 'QN105');
     ASSERT (SELECT count(*) FROM queen.get_stream_state(v.query_id, v_in, NULL, NULL, NULL)) = 2;
 
     -- a gate: part is acked, the denied tail stays leased and does not count as a delivery
@@ -58,10 +58,14 @@ BEGIN
     ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_release => false, p_keys => '{k1,k2}', p_values => ARRAY[NULL, '2']) IS NULL;
     ASSERT (SELECT string_agg(key || '=' || value, ' ') FROM queen.get_stream_state(v.query_id, v_in, NULL, NULL, NULL)) = 'k2=2';
 
+    -- release without an ack and without a lease: nothing to end
+    ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_keys => '{k1}', p_values => ARRAY[NULL]::text[]) = 'ack 0';
+    ASSERT test.cycle(v.query_id, v_in, -1, NULL) = 'ack 0';
+
     -- reset: a new id, no state; the old worker is fenced off, the old state swept
     SELECT * INTO w FROM queen.register_stream_query('q', 's.in', 's.out', 'h2', true);
     ASSERT w.reset AND NOT w.fresh AND w.query_id <> v.query_id;
-    PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, p_release => false)', v.query_id, v_in, v_g), 'QN404');
+    PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, p_release => false)', v.query_id, v_in, v_g), 'QN105');
     ASSERT queen.sweep_stream_state(100) = 1;
     ASSERT NOT EXISTS (SELECT FROM queen.stream_state);
 END $$;

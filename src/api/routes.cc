@@ -11,6 +11,7 @@
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resources.h"
+#include "api/streams.h"
 #include "api/traces.h"
 #include "api/transaction.h"
 
@@ -61,6 +62,9 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kPost, "/api/v1/ack", Bind(context, HandleAck));
   router.Add(Method::kPost, "/api/v1/ack/batch", Bind(context, HandleAckBatch));
   router.Add(Method::kPost, "/api/v1/transaction", Bind(context, HandleTransaction));
+  router.Add(Method::kPost, "/streams/v1/queries", Bind(context, HandleStreamQuery));
+  router.Add(Method::kPost, "/streams/v1/cycle", Bind(context, HandleStreamCycle));
+  router.Add(Method::kPost, "/streams/v1/state/get", Bind(context, HandleStreamState));
   router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
   router.Add(Method::kGet, "/livez",
              [](const Request&, Reply reply) { HandleLivez(std::move(reply)); });

@@ -39,6 +39,15 @@ class FakeEngine final : public sidecar::Engine {
   void Transaction(sidecar::TransactionRequest request) override {
     transactions.push_back(std::move(request));
   }
+  void RegisterStreamQuery(sidecar::StreamQueryRequest request,
+                           sidecar::StreamQueryDone done) override {
+    stream_queries.push_back(std::move(request));
+    stream_query_done = std::move(done);
+  }
+  void GetStreamState(sidecar::StreamStateRequest request, sidecar::StreamStateDone done) override {
+    stream_states.push_back(std::move(request));
+    stream_state_done = std::move(done);
+  }
   void Renew(sidecar::RenewRequest request, sidecar::RenewDone done) override {
     renews.push_back(request);
     renew_done = std::move(done);
@@ -70,6 +79,10 @@ class FakeEngine final : public sidecar::Engine {
   int cancelled = 0;
   std::vector<sidecar::AckRequest> acks;
   std::vector<sidecar::TransactionRequest> transactions;
+  std::vector<sidecar::StreamQueryRequest> stream_queries;
+  sidecar::StreamQueryDone stream_query_done;
+  std::vector<sidecar::StreamStateRequest> stream_states;
+  sidecar::StreamStateDone stream_state_done;
   std::vector<sidecar::RenewRequest> renews;
   sidecar::RenewDone renew_done;
   std::vector<std::string> changed;  // queues; "*" for all

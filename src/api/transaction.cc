@@ -146,16 +146,14 @@ std::string WriteRefusal(const Uuid& id, std::string_view why) {
   return out;
 }
 
-std::string RefusalText(const TransactionRequest& request, const TransactionResult& result) {
+std::string RefusalText(const TransactionResult& result) {
   switch (result.refusal.code()) {
     case Code::kMessageNotFound:
     case Code::kInvalidLease:
     case Code::kMessageSettled:
       return AckFailed(InfoOf(result.refusal.code()).text);
     case Code::kDuplicateTransactionId:
-      return fmt::format("Duplicate transactionId: {}", result.index < request.pushes.size()
-                                                            ? request.pushes[result.index].txn
-                                                            : "");
+      return "Duplicate transactionId: " + result.reason;
     default:
       return result.refusal.message();
   }
@@ -232,7 +230,7 @@ Status ParseTransaction(std::string_view producer_sub, Transaction& transaction)
 
 std::string WriteTransactionReply(const Uuid& id, const TransactionRequest& request,
                                   const std::vector<Kind>& order, const TransactionResult& result) {
-  if (!result.refusal.ok()) return WriteRefusal(id, RefusalText(request, result));
+  if (!result.refusal.ok()) return WriteRefusal(id, RefusalText(result));
   assert(result.pushed.size() == request.pushes.size());
   assert(result.dead_lettered.size() == request.acks.size());
   std::string out;

@@ -98,7 +98,7 @@ TEST_F(TransactionTest, OneResultPerItemAndAck) {
   AskedOne(fmt::format(
       R"({},{{"type":"push","items":[{{"queue":"q","transactionId":"a\"b"}},{{"queue":"q"}}]}},{})",
       Ack(), Ack()));
-  engine_.FinishTransaction(TransactionResult{{}, 0, {Message(4), Message(5)}, {false, true}});
+  engine_.FinishTransaction(TransactionResult{{}, {}, {Message(4), Message(5)}, {false, true}, {}});
   const std::string first = EncodeMessageId(Message(4)).ToString();
   const std::string second = EncodeMessageId(Message(5)).ToString();
   EXPECT_EQ(
@@ -125,7 +125,7 @@ TEST_F(TransactionTest, RefusalsOfTheEngine) {
   for (const auto& [code, text] : cases) {
     AskedOne(
         R"({"type":"push","items":[{"queue":"q","transactionId":"t1"},{"queue":"q","transactionId":"t2"}]})");
-    engine_.FinishTransaction(TransactionResult{Status(code), 1, {}, {}});
+    engine_.FinishTransaction(TransactionResult{Status(code), "t2", {}, {}, {}});
     EXPECT_EQ(AnswerWithoutId(), Refused(text));
   }
   AskedOne(Ack());

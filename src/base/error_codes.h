@@ -40,5 +40,6 @@
   X(kMessageSettled, "message_settled", "QN103", 200, false, "Message already settled")          \
   X(kDuplicateTransactionId, "duplicate_transaction_id", "QN104", 200, false,                    \
     "Duplicate transactionId")                                                                   \
+  X(kStreamQueryNotFound, "stream_query_not_found", "QN105", 404, false, "No such query")        \
   X(kSchemaTooNew, "schema_too_new", "QN020", 500, false,                                        \
     "The database schema is newer than this broker understands")

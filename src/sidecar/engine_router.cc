@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "sidecar/family_pop.h"
+#include "sidecar/streams.h"
 #include "storage/lines.h"
 
 namespace queen::sidecar {
@@ -255,6 +256,14 @@ void EngineRouter::AckSplit(AckRequest request) {
 
 void EngineRouter::Transaction(TransactionRequest request) {
   Here().transaction().Submit(std::move(request));
+}
+
+void EngineRouter::RegisterStreamQuery(StreamQueryRequest request, StreamQueryDone done) {
+  AskToRegister(Here().lookups(), request, std::move(done));
+}
+
+void EngineRouter::GetStreamState(StreamStateRequest request, StreamStateDone done) {
+  AskForState(Here().lookups(), request, std::move(done));
 }
 
 void EngineRouter::Renew(RenewRequest request, RenewDone done) {

@@ -49,6 +49,8 @@ class EngineRouter final : public Engine {
   CancelPop Pop(PopRequest request, PopDone done) override;
   void Ack(AckRequest request) override;
   void Transaction(TransactionRequest request) override;
+  void RegisterStreamQuery(StreamQueryRequest request, StreamQueryDone done) override;
+  void GetStreamState(StreamStateRequest request, StreamStateDone done) override;
   void Renew(RenewRequest request, RenewDone done) override;
   void QueueChanged(const std::optional<std::string>& queue) override;
 

@@ -23,12 +23,16 @@ struct PopStateMachine::LeaseChunk {
 void PopStateMachine::SendLease() {
   auto chunk = std::make_shared<LeaseChunk>();
   for (PopPtr& pop : TakeChunk(lease_)) {
-    if (!pop->cancelled) {
+    if (!pop->cancelled && pop->group->named()) {
       chunk->pops.push_back(std::move(pop));
       continue;
     }
     for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
-    Finish(pop, PopState::kEmpty, PopResult{});
+    if (pop->cancelled) {
+      Finish(pop, PopState::kEmpty, PopResult{});
+    } else {
+      Advance(pop);  // its names were forgotten meanwhile: from the beginning
+    }
   }
   const size_t count = chunk->pops.size();
   if (count == 0) return;

@@ -67,7 +67,7 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group = std::make_unique<PopGroup>();
     group->queue = queue;
     group->name = name;
-    group->number = static_cast<uint32_t>(groups_.size());
+    group->number = ++groups_made_;
     group->check_interval_ms = limits_.check_base_ms;
     by_queue_[queue].push_back(group.get());
   }

@@ -151,6 +151,7 @@ class PopStateMachine final : public Scheduler::Source {
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
   std::unordered_set<int64_t> announced_;  // of those, made ready since: the answer may be too old
+  uint32_t groups_made_ = 0;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   PopDeadlines deadlines_;
   Timer timer_;

@@ -102,7 +102,8 @@ struct PopGroup {
   bool named() const { return group_id != 0; }
 };
 
-// One number for a (partition, group), the same as long as the process has the group.
+// One number for a (partition, group). Not made of the group's id, which is forgotten when a
+// connection is lost, while leases are still claimed.
 inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
   return int64_t{partition.value} << 32 | group.number;
 }

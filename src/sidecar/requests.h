@@ -134,12 +134,31 @@ struct TransactionAck {
 };
 
 struct TransactionResult {
-  // Not ok: why it was refused, and nothing is applied. The code says what kind of refusal, the
-  // index which of its acks (or, for kDuplicateTransactionId, which of its pushes) was the reason.
+  struct Cycle {
+    std::string queue_name;  // of the partition
+    int32_t settled = 0;     // how many messages the verdict was about
+    bool released = false;
+  };
+
+  // Not ok: why it was refused, and nothing is applied.
   Status refusal;
-  size_t index = 0;
+  std::string reason;               // the transactionId of the push or ack that was refused
   std::vector<MessageId> pushed;    // one per push
   std::vector<bool> dead_lettered;  // one per ack
+  Cycle cycle;                      // of a cycle
+};
+
+// A cycle of a streaming query: a transaction with state. It has one ack, cumulative, which names
+// the partition; without a transactionId there is nothing to settle.
+struct StreamCycle {
+  struct StateOp {
+    std::string_view key;
+    std::optional<std::string_view> value;  // JSON text; nullopt: the key is removed
+    std::string window_end;                 // a number, "" for none
+  };
+  Uuid query_id;
+  bool release = true;  // end the lease, settled or not
+  std::vector<StateOp> ops;
 };
 
 // Pushes and acks, all or nothing.
@@ -149,8 +168,44 @@ struct TransactionRequest {
   std::vector<PushItem> pushes;  // none refused already
   std::vector<TransactionAck> acks;
   std::vector<Uuid> required_leases;  // an ack that names no lease must be held under one of them
+  std::optional<StreamCycle> cycle;
   UniqueFunction<void(TransactionRequest&, Result<TransactionResult>)> done;
 };
+
+// ---- streams
+
+struct StreamQueryRequest {
+  std::string name;
+  std::string source_queue;
+  std::string sink_queue;  // "" = none
+  std::string config_hash;
+  bool reset = false;
+};
+
+struct StreamQueryResult {
+  Uuid id;
+  bool fresh = false;
+  bool reset = false;
+};
+
+// kConflict when the query is there with another config_hash.
+using StreamQueryDone = UniqueFunction<void(Result<StreamQueryResult>)>;
+
+struct StreamStateRequest {
+  Uuid query_id;
+  PartitionId partition;
+  std::vector<std::string> keys;  // none: all
+  std::string key_prefix;
+  std::string ripe_at;  // a number, "" for all
+};
+
+struct StreamStateRow {
+  std::string key;
+  std::string value;  // JSON text
+  int64_t updated_micros = 0;
+};
+
+using StreamStateDone = UniqueFunction<void(Result<std::vector<StreamStateRow>>)>;
 
 // ---- lease
 
@@ -180,6 +235,8 @@ class Engine {
   virtual CancelPop Pop(PopRequest request, PopDone done) = 0;
   virtual void Ack(AckRequest request) = 0;
   virtual void Transaction(TransactionRequest request) = 0;
+  virtual void RegisterStreamQuery(StreamQueryRequest request, StreamQueryDone done) = 0;
+  virtual void GetStreamState(StreamStateRequest request, StreamStateDone done) = 0;
   virtual void Renew(RenewRequest request, RenewDone done) = 0;
   // Administration changed this queue (nullopt: any of them): nothing that is believed of it holds,
   // for every pop made after this call.

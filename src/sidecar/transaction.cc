@@ -1,90 +1,26 @@
 #include "sidecar/transaction.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/log.h"
-#include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kTickMs = 5;
 constexpr int64_t kPauseMaxMs = 100;
-// No group has it: where one is named that does not exist, which NULL would not say.
-constexpr int32_t kNoGroup = -1;
 
-std::string_view KindOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kCompleted:
-      return "completed";
-    case Verdict::kFailed:
-      return "failed";
-    case Verdict::kDeadLetter:
-      return "dlq";
-    case Verdict::kRetry:
-      return "retry";
-  }
-  return "?";
-}
-
-void AddOrNull(pg::UuidArray& array, const std::optional<Uuid>& value) {
-  if (value) {
-    array.Add(*value);
-  } else {
-    array.AddNull();
-  }
-}
-
-pg::UuidArray ArrayOf(const std::vector<Uuid>& leases) {
-  pg::UuidArray array(leases.size(), 16);
-  for (const Uuid& lease : leases) array.Add(lease);
-  return array;
-}
-
-// The number in "index=<n> transactionId=<text>"; 0 when there is none.
-size_t IndexIn(std::string_view detail) {
-  constexpr std::string_view kPrefix = "index=";
-  size_t index = 0;
-  if (detail.starts_with(kPrefix)) {
-    detail.remove_prefix(kPrefix.size());
-    std::from_chars(detail.data(), detail.data() + detail.size(), index);
-  }
-  return index;
+// The text in "index=<n> transactionId=<text to the end>".
+std::string_view TransactionIdIn(std::string_view detail) {
+  constexpr std::string_view kField = "transactionId=";
+  const size_t at = detail.find(kField);
+  return at == detail.npos ? std::string_view() : detail.substr(at + kField.size());
 }
 
 }  // namespace
-
-struct TransactionQueue::Call {
-  enum class Stage { kPreparing, kExecuting, kDoubtful };
-  struct Part {
-    std::string_view queue;
-    std::string_view name;
-    std::vector<uint32_t> items;
-    std::optional<PartitionId> id;
-    PushWork work;
-  };
-  struct Target {
-    state::AckTarget found;
-    std::string group;
-  };
-
-  TransactionRequest request;
-  std::shared_ptr<PushCall> pushes;  // has the items while the call is under way
-  std::vector<Part> parts;
-  std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
-  std::vector<Target> targets;                      // one per ack
-  std::vector<uint32_t> unknown_acks;               // their targets are not known yet
-  Stage stage = Stage::kPreparing;
-  int64_t n = 0;  // of the attempt
-  int attempts = 0;
-  int64_t pause_ms = 0;
-  int64_t deadline_ms = 0;
-  int64_t items = 0;
-  size_t bytes = 0;
-};
 
 TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
                                    const state::DeliveredIndex& delivered,
@@ -138,7 +74,7 @@ bool TransactionQueue::Prepare(Call& call) {
     if (is_new) call.parts.push_back({item.queue, item.partition, {}, {}, {}});
     call.parts[place->second].items.push_back(i);
     if (!item.txn.empty() && !txns.emplace(place->second, item.txn).second) {
-      Refuse(call, Code::kDuplicateTransactionId, i);
+      Refuse(call, Code::kDuplicateTransactionId, item.txn);
       return false;
     }
   }
@@ -152,7 +88,7 @@ bool TransactionQueue::Prepare(Call& call) {
   for (uint32_t i = 0; i < acks.size(); ++i) {
     const AckItem& item = acks[i].item;
     if (!item.partition) {
-      Refuse(call, Code::kMessageNotFound, i);
+      Refuse(call, Code::kMessageNotFound, item.txn);
       return false;
     }
     std::optional<state::AckTarget> found;
@@ -186,38 +122,7 @@ void TransactionQueue::SendOne() {
 
 // Making partitions twice does no harm, and the rest only reads: any end may be tried again.
 void TransactionQueue::SendPrepare(const CallPtr& call) {
-  pg::Batch batch;
-  pg::TextArray queues(call->parts.size());
-  pg::TextArray names(call->parts.size());
-  for (const Call::Part& part : call->parts) {
-    queues.Add(part.queue);
-    names.Add(part.name);
-  }
-  pg::Params ensure(2);
-  ensure.Add(std::move(queues)).Add(std::move(names));
-  batch.Add(storage::kEnsurePartitions, std::move(ensure));
-
-  const size_t count = call->unknown_acks.size();
-  pg::Int4Array partitions(count, 4);
-  pg::TextArray groups(count);
-  pg::UuidArray leases(count, 16);
-  pg::TextArray txns(count);
-  for (const uint32_t i : call->unknown_acks) {
-    const TransactionAck& ack = call->request.acks[i];
-    partitions.Add(ack.item.partition->value);
-    if (ack.group_of_lease) {
-      groups.AddNull();
-    } else {
-      groups.Add(ack.item.group);
-    }
-    AddOrNull(leases, ack.item.lease_id);
-    txns.Add(ack.item.txn);
-  }
-  pg::Params find(5);
-  find.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  find.Add(std::move(txns)).Add(ArrayOf(call->request.required_leases));
-  batch.Add(storage::kFindTransactionTargets, std::move(find));
-  scheduler_.Execute(*this, 0, std::move(batch),
+  scheduler_.Execute(*this, 0, PrepareBatch(*call),
                      [this, call](const pg::BatchResult& result) { OnPrepared(call, result); });
 }
 
@@ -226,7 +131,7 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     if (result.status.retryable()) {
       Pause(call);
     } else {
-      Answer(*call, TransactionResult{result.status, 0, {}, {}});
+      Answer(*call, TransactionResult{result.status, {}, {}, {}, {}});
     }
     return;
   }
@@ -247,6 +152,15 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     }
     if (!found.IsNull(row, 5)) target.found.seq = found.Int8(row, 5);
   }
+  if (call->request.cycle) {
+    const AckItem& ack = call->request.acks[0].item;
+    const state::AckTarget& target = call->targets[0].found;
+    if (target.queue_name.empty()) {
+      const Status status(Code::kNotFound, "No such partition");
+      return Answer(*call, TransactionResult{status, {}, {}, {}, {}});
+    }
+    if (!ack.txn.empty() && !target.seq) return Refuse(*call, Code::kMessageNotFound, ack.txn);
+  }
   const bool all_made = std::all_of(call->parts.begin(), call->parts.end(),
                                     [](const Call::Part& part) { return part.id.has_value(); });
   if (!all_made) {
@@ -260,62 +174,7 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
 void TransactionQueue::SendExecute(const CallPtr& call) {
   call->n = ++next_n_;
   ++call->attempts;
-  call->segments.clear();
-  PushParams segments(call->parts.size());
-  pg::Int4Array push_indexes(call->pushes->request.items.size(), 4);
-  for (size_t p = 0; p < call->parts.size(); ++p) {
-    Call::Part& part = call->parts[p];
-    part.work = {};
-    part.work.groups.push_back({call->pushes, part.items, 0, false});
-    part.work.Lay(*part.id);
-    for (size_t s = 0; s < part.work.segments.size(); ++s) {
-      segments.Add(*part.id, part.work.segments[s], 0, 0);
-      call->segments.emplace_back(p, s);
-    }
-    for (const PushLine& line : part.work.lines) {
-      push_indexes.Add(static_cast<int32_t>(line.item));
-    }
-  }
-
-  const size_t count = call->request.acks.size();
-  pg::Int4Array ack_indexes(count, 4);
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::UuidArray leases(count, 16);
-  pg::TextArray txns(count);
-  pg::Int8Array seqs(count, 8);
-  pg::TextArray kinds(count);
-  pg::BoolArray cumulatives(count, 1);
-  pg::TextArray errors(count);
-  for (size_t i = 0; i < count; ++i) {
-    const TransactionAck& ack = call->request.acks[i];
-    const state::AckTarget& target = call->targets[i].found;
-    ack_indexes.Add(static_cast<int32_t>(i));
-    partitions.Add(ack.item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
-    AddOrNull(leases, ack.item.lease_id);
-    txns.Add(ack.item.txn);
-    if (target.seq) {
-      seqs.Add(*target.seq);
-    } else {
-      seqs.AddNull();
-    }
-    kinds.Add(KindOf(ack.item.verdict));
-    cumulatives.Add(ack.item.cumulative);
-    if (ack.item.message.empty()) {
-      errors.AddNull();
-    } else {
-      errors.Add(ack.item.message);
-    }
-  }
-  pg::Params params(23);
-  params.Int8(broker_).Int8(call->n);
-  std::move(segments).TakeSegments(params);
-  params.Add(std::move(push_indexes)).Add(std::move(ack_indexes)).Add(std::move(partitions));
-  params.Add(std::move(groups)).Add(std::move(leases)).Add(std::move(txns)).Add(std::move(seqs));
-  params.Add(std::move(kinds)).Add(std::move(cumulatives)).Add(std::move(errors));
-  params.Add(ArrayOf(call->request.required_leases));
-  scheduler_.Execute(*this, call->items, pg::Batch(storage::kExecuteTransaction, std::move(params)),
+  scheduler_.Execute(*this, call->items, ExecuteBatch(*call, broker_),
                      [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
 }
 
@@ -324,7 +183,11 @@ void TransactionQueue::SendExecute(const CallPtr& call) {
 void TransactionQueue::OnExecuted(const CallPtr& call, const pg::BatchResult& result) {
   switch (result.outcome) {
     case pg::Outcome::kSuccess:
-      OnApplied(*call, result.rows[0]);
+      if (call->request.cycle) {
+        OnCycleApplied(*call, result.rows[0]);
+      } else {
+        OnApplied(*call, result.rows[0]);
+      }
       return;
     case pg::Outcome::kUnknown:
       log::Warn("a transaction ended without an answer; asking whether it committed",
@@ -361,54 +224,55 @@ void TransactionQueue::OnApplied(Call& call, const pg::Rows& rows) {
       result.pushed[work.lines[line].item] = {created / 1000, id, seq};
       continue;
     }
-    for (int32_t i = 0; i < segment.segment->count; ++i) {
-      result.pushed[work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
-          (created + i) / 1000, id, seq + i};
-    }
+    TakeSegment(call, ordinal, seq, created, result);
   }
   Announce(call, released);
+  Answer(call, std::move(result));
+}
+
+void TransactionQueue::OnCycleApplied(Call& call, const pg::Rows& rows) {
+  TransactionResult result;
+  result.pushed.resize(call.pushes->request.items.size());
+  result.dead_lettered.resize(1, false);
+  result.cycle.queue_name = call.targets[0].found.queue_name;
+  for (int row = 0; row < rows.rows(); ++row) {
+    if (rows.Text(row, 0) == "ack") {
+      result.cycle.settled = rows.Int4(row, 4);
+      result.cycle.released = rows.Bool(row, 5);
+      result.dead_lettered[0] = rows.Bool(row, 6);
+    } else {
+      TakeSegment(call, static_cast<size_t>(rows.Int4(row, 1)) - 1, rows.Int8(row, 2),
+                  rows.TimestampTz(row, 3), result);
+    }
+  }
+  Announce(call, {result.cycle.released});
   Answer(call, std::move(result));
 }
 
 // It is certain that nothing of it committed.
 void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& result) {
   const Code code = result.status.code();
-  if (code == Code::kNotFound) {  // a partition is gone: it is made again
-    call->stage = Call::Stage::kPreparing;
-    for (Call::Part& part : call->parts) part.id.reset();
-  }
-  if (code == Code::kNotFound || result.status.retryable()) {
+  const bool gone = code == Code::kNotFound;  // a partition; it is made again
+  const bool busy = code == Code::kDatabaseRetry;
+  if (gone || result.status.retryable()) {
+    if (!busy) Forget(*call);
     if (call->attempts < limits_.attempts_max) {
       Pause(call);
-    } else {
+    } else if (gone || busy) {
       Answer(*call, Status(Code::kOverloaded, "The partitions were busy for too long"));
+    } else {
+      Answer(*call, result.status);
     }
     return;
   }
   TransactionResult refused;
   refused.refusal = result.status;
-  refused.index = IndexIn(result.detail);
+  refused.reason = TransactionIdIn(result.detail);
   Answer(*call, std::move(refused));
 }
 
 void TransactionQueue::SendResolve(const CallPtr& call) {
-  pg::Params key(2);
-  key.Int8(broker_).Int8(call->n);
-  pg::Batch batch(storage::kResolveBatch, std::move(key));
-  const size_t count = call->request.acks.size();
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::Int8Array seqs(count, 8);
-  for (size_t i = 0; i < count; ++i) {
-    const state::AckTarget& target = call->targets[i].found;
-    partitions.Add(call->request.acks[i].item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
-    seqs.Add(target.seq.value_or(-1));
-  }
-  pg::Params dead(3);
-  dead.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(seqs));
-  batch.Add(storage::kFindDeadLetters, std::move(dead));
-  scheduler_.Execute(*this, 0, std::move(batch),
+  scheduler_.Execute(*this, 0, ResolveBatch(*call, broker_),
                      [this, call](const pg::BatchResult& result) { OnResolved(call, result); });
 }
 
@@ -420,7 +284,7 @@ void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& re
   TransactionResult applied;
   if (!result.rows[0].Bool(0, 0) || !TakePlaces(*call, result.rows[0], applied)) {
     // It did not commit; or it did and stored nothing, being a replay that is recognised again.
-    call->stage = Call::Stage::kExecuting;
+    Forget(*call);
     Pause(call);
     return;
   }
@@ -429,37 +293,13 @@ void TransactionQueue::OnResolved(const CallPtr& call, const pg::BatchResult& re
   for (int row = 0; row < dead.rows(); ++row) {
     applied.dead_lettered[static_cast<size_t>(dead.Int4(row, 0)) - 1] = true;
   }
+  if (call->request.cycle) {  // how many it settled is not known any more
+    applied.cycle.queue_name = call->targets[0].found.queue_name;
+    applied.cycle.released = call->request.cycle->release;
+  }
   // Which leases it ended is not known any more; the hint is harmless where one did not.
   Announce(*call, std::vector<bool>(call->request.acks.size(), true));
   Answer(*call, std::move(applied));
-}
-
-// The ids of what a committed attempt pushed, from its row in the ledger. False: it is not all
-// there.
-bool TransactionQueue::TakePlaces(Call& call, const pg::Rows& rows, TransactionResult& result) {
-  const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
-  const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
-  if (base_seqs.size() != call.segments.size()) return false;
-  std::map<int32_t, std::deque<std::pair<int64_t, int64_t>>> places;
-  pg::ArrayReader times = rows.Array(0, 3);
-  for (size_t i = 0; i < base_seqs.size() && times.Next(); ++i) {
-    // Removed by retention already: the time in its ids is lost, their order is not.
-    places[partitions[i]].emplace_back(base_seqs[i], times.IsNull() ? 0 : times.TimestampTz());
-  }
-  result.pushed.resize(call.pushes->request.items.size());
-  for (const auto& [p, s] : call.segments) {
-    const Call::Part& part = call.parts[p];
-    auto& stored = places[part.id->value];
-    if (stored.empty()) return false;
-    const auto [seq, created] = stored.front();
-    stored.pop_front();
-    const PushSegment& segment = part.work.segments[s];
-    for (int32_t i = 0; i < segment.segment->count; ++i) {
-      result.pushed[part.work.lines[segment.first_line + static_cast<size_t>(i)].item] = {
-          (created + i) / 1000, *part.id, seq + i};
-    }
-  }
-  return true;
 }
 
 void TransactionQueue::Announce(const Call& call, const std::vector<bool>& released) {
@@ -475,6 +315,15 @@ void TransactionQueue::Announce(const Call& call, const std::vector<bool>& relea
 }
 
 // ---- waiting and answering
+
+// The database may have gone back in time (a failover): what was found in it is found again.
+void TransactionQueue::Forget(Call& call) {
+  call.stage = Call::Stage::kPreparing;
+  for (Call::Part& part : call.parts) part.id.reset();
+  call.targets.assign(call.request.acks.size(), {});
+  call.unknown_acks.resize(call.request.acks.size());
+  std::iota(call.unknown_acks.begin(), call.unknown_acks.end(), 0U);
+}
 
 void TransactionQueue::Ready(const CallPtr& call) {
   ready_.push_back(call);
@@ -516,10 +365,10 @@ Status TransactionQueue::LateStatus(const Call& call) const {
   return Status(Code::kOverloaded, "The transaction waited for too long");
 }
 
-void TransactionQueue::Refuse(Call& call, Code code, size_t index) {
+void TransactionQueue::Refuse(Call& call, Code code, std::string_view reason) {
   TransactionResult refused;
   refused.refusal = Status(code);
-  refused.index = index;
+  refused.reason = reason;
   Answer(call, std::move(refused));
 }
 

@@ -12,6 +12,8 @@
 // resolve_batch found, because a push without a transactionId could not be recognised by a replay.
 // At the deadline: 503, and outcome_unknown when it is still doubtful.
 //
+// A cycle of a streaming query goes the same way, as a call of stream_cycle.
+//
 // Waiters hear of pushed messages and ended leases after the commit, never before (I11).
 #pragma once
 
@@ -22,8 +24,8 @@
 #include <vector>
 
 #include "loop/timer.h"
-#include "sidecar/push_batch.h"
 #include "sidecar/scheduler.h"
+#include "sidecar/transaction_call.h"
 #include "state/delivered_index.h"
 
 namespace queen::sidecar {
@@ -54,7 +56,7 @@ class TransactionQueue final : public Scheduler::Source {
   void SendOne() override;
 
  private:
-  struct Call;
+  using Call = TransactionCall;
   using CallPtr = std::shared_ptr<Call>;
 
   bool Prepare(Call& call);
@@ -63,17 +65,18 @@ class TransactionQueue final : public Scheduler::Source {
   void SendExecute(const CallPtr& call);
   void OnExecuted(const CallPtr& call, const pg::BatchResult& result);
   void OnApplied(Call& call, const pg::Rows& rows);
+  void OnCycleApplied(Call& call, const pg::Rows& rows);
   void OnFailed(const CallPtr& call, const pg::BatchResult& result);
   void SendResolve(const CallPtr& call);
   void OnResolved(const CallPtr& call, const pg::BatchResult& result);
-  bool TakePlaces(Call& call, const pg::Rows& rows, TransactionResult& result);
   void Announce(const Call& call, const std::vector<bool>& released);
 
+  static void Forget(Call& call);
   void Ready(const CallPtr& call);
   void Pause(const CallPtr& call);
   void OnTick();
   Status LateStatus(const Call& call) const;
-  void Refuse(Call& call, Code code, size_t index);
+  void Refuse(Call& call, Code code, std::string_view reason);
   void Answer(Call& call, Result<TransactionResult> result);
 
   Loop& loop_;

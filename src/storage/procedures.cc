@@ -113,6 +113,45 @@ const pg::Statement kFindDeadLetters{
     " AND d.seq = u.seq",
     {kInt4Array, kInt4Array, kInt8Array}};
 
+const pg::Statement kRegisterStreamQuery{
+    "register_stream_query",
+    "SELECT query_id, fresh, reset FROM queen.register_stream_query($1, $2, $3, $4, $5)",
+    {kText, kText, kText, kText, kBool}};
+
+const pg::Statement kGetStreamState{
+    "get_stream_state",
+    "SELECT key, value, updated_at FROM queen.get_stream_state($1, $2, $3, $4, $5::numeric)",
+    {kUuid, kInt4, kTextArray, kText, kText}};
+
+const pg::Statement kStreamCycle{
+    "stream_cycle",
+    "SELECT part, ordinal, base_seq, created_at, settled, released, dead"
+    " FROM queen.stream_cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::numeric[],"
+    " $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+    {kInt8,
+     kInt8,
+     kUuid,
+     kInt4,
+     kInt4,
+     kUuid,
+     kInt8,
+     kText,
+     kText,
+     kBool,
+     kTextArray,
+     kTextArray,
+     kTextArray,
+     kInt4Array,
+     kInt4Array,
+     kTextArray,
+     kTextArray,
+     kTextArray,
+     kTextArray,
+     kTextArray,
+     kTimestampTzArray,
+     kTimestampTzArray,
+     kBoolArray}};
+
 const pg::Statement kRenewLease{"renew_lease",
                                 "SELECT ordinal, state, lease_until FROM queen.renew_lease($1, $2)",
                                 {kUuidArray, kInt4Array}};

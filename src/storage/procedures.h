@@ -52,6 +52,17 @@ extern const pg::Statement kFindTransactionTargets;
 extern const pg::Statement kExecuteTransaction;
 // partitions, groups, seqs -> ordinal of those that are dead letters
 extern const pg::Statement kFindDeadLetters;
+
+// name, source_queue, sink_queue, config_hash, reset -> query_id, fresh, reset
+extern const pg::Statement kRegisterStreamQuery;
+// query_id, partition_id, keys, prefix, ripe_at (a number as text) -> key, value, updated_at
+extern const pg::Statement kGetStreamState;
+// broker, n, query_id, partition_id, group_id, lease, ack_seq, ack_kind, ack_error, release,
+// op_keys, op_values, op_window_ends (numbers as text), partitions, counts, payloads, txns, metas,
+// txn_mins, txn_maxs, time_mins, time_maxs, untimed
+//   -> part, ordinal, base_seq, created_at, settled, released, dead
+extern const pg::Statement kStreamCycle;
+
 // leases, seconds -> ordinal, state, lease_until
 extern const pg::Statement kRenewLease;
 
