@@ -121,6 +121,8 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
     }
     const PartitionId partition{rows.Int4(row, 0)};
     if (rows.Int8(row, 1) == 0) {
+      // Whatever held it here is over: its lease was ended through another broker.
+      group.ring.Free(partition);
       group.ring.Add(partition);
     } else {
       group.ring.AddAt(partition, now + rows.Int8(row, 1));
