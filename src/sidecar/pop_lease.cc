@@ -44,7 +44,7 @@ void PopStateMachine::SendLease() {
       chunk->rows.push_back({chunk->pops[i], partition});
       requests.Add(static_cast<int32_t>(i));
       partitions.Add(partition.value);
-      groups.Add(pop.group->group_id);
+      groups.Add(pop.claimed_group_id);
       leases.Add(pop.lease_id);
       batches.Add(pop.request.batch);
       seconds.Add(pop.request.lease_seconds);
@@ -72,7 +72,7 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   }
   std::unordered_set<const Pop*> doubtful;  // the answer is older than what was announced
   for (const LeaseChunk::Row& row : chunk->rows) {
-    if (EndLeasing(KeyOf(row.partition, *row.pop->group))) doubtful.insert(row.pop.get());
+    if (EndLeasing(KeyOf(row.partition, row.pop->claimed_group_id))) doubtful.insert(row.pop.get());
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
@@ -85,7 +85,7 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
     }
   }
   for (const LeaseChunk::Row& row : chunk->rows) {
-    Unblock(KeyOf(row.partition, *row.pop->group));
+    Unblock(KeyOf(row.partition, row.pop->claimed_group_id));
   }
   for (const auto& [group, partition] : chunk->more) Announce(*group, partition);
   scheduler_.Wake();
@@ -98,7 +98,7 @@ bool PopStateMachine::EndLeasing(int64_t key) {
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
-  const int64_t key = KeyOf(partition, *pop.group);
+  const int64_t key = KeyOf(partition, pop.claimed_group_id);
   EndLeasing(key);
   if (pop.wildcard()) pop.group->ring.Add(partition);
   Unblock(key);
@@ -131,7 +131,7 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   }
   Delivery delivery;
   delivery.partition = partition;
-  delivery.group_id = group.group_id;
+  delivery.group_id = pop->claimed_group_id;
   delivery.queue_name = group.queue;
   delivery.cursor = rows.Int8(row, 3);
   delivery.end = rows.Int8(row, 4);
@@ -264,7 +264,7 @@ void PopStateMachine::Complete(const PopPtr& pop) {
 void PopStateMachine::GiveBack(const Pop& pop) {
   if (pop.request.auto_ack) return;
   for (const Delivery& delivery : pop.deliveries) {
-    release_.push_back({pop.group, delivery.partition, pop.lease_id});
+    release_.push_back({pop.group, pop.claimed_group_id, delivery.partition, pop.lease_id});
   }
   scheduler_.Wake();
 }
@@ -278,13 +278,13 @@ void PopStateMachine::SendRelease() {
   pg::UuidArray leases(waiting.size(), 16);
   std::unordered_set<int64_t> taken;
   for (const Given& lease : waiting) {
-    if (!taken.insert(KeyOf(lease.partition, *lease.group)).second) {
+    if (!taken.insert(KeyOf(lease.partition, lease.group_id)).second) {
       release_.push_back(lease);  // one change of a (partition, group) per call
       continue;
     }
     given.push_back(lease);
     partitions.Add(lease.partition.value);
-    groups.Add(lease.group->group_id);
+    groups.Add(lease.group_id);
     leases.Add(lease.lease_id);
   }
   pg::Params params(3);

@@ -146,7 +146,8 @@ void PopStateMachine::Advance(const PopPtr& pop) {
   }
   pop->state = PopState::kLeasing;
   pop->candidates = {partition->second};
-  if (const int64_t key = KeyOf(partition->second, group); leasing_.insert(key).second) {
+  pop->claimed_group_id = group.group_id;
+  if (const int64_t key = KeyOf(partition->second, group.group_id); leasing_.insert(key).second) {
     lease_.push_back(pop);
     scheduler_.Wake();
   } else {
@@ -158,11 +159,12 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   PopGroup& group = *pop->group;
   group.ring.MoveDue(loop_.NowMillis());
   pop->candidates.clear();
+  pop->claimed_group_id = group.group_id;
   std::vector<PartitionId> in_flight;
   while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
     const auto partition = group.ring.Take();
     if (!partition) break;
-    if (leasing_.insert(KeyOf(*partition, group)).second) {
+    if (leasing_.insert(KeyOf(*partition, group.group_id)).second) {
       pop->candidates.push_back(*partition);
     } else {
       in_flight.push_back(*partition);
@@ -208,7 +210,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
 }
 
 void PopStateMachine::Announce(PopGroup& group, PartitionId id, std::string_view name) {
-  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
+  if (const int64_t key = KeyOf(id, group.group_id); leasing_.contains(key)) announced_.insert(key);
   const auto suits = [&](const Pop& pop) {
     if (pop.wildcard() || *pop.request.partition == name) return true;
     const auto known = group.partitions.find(*pop.request.partition);

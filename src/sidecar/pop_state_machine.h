@@ -125,6 +125,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::deque<PopPtr> fetch_;
   struct Given {
     PopGroup* group;
+    int32_t group_id;
     PartitionId partition;
     Uuid lease_id;
   };

@@ -53,6 +53,7 @@ struct Pop {
   Uuid lease_id;
   int64_t deadline_ms = 0;              // of the wait, or of the whole pop without one
   std::vector<PartitionId> candidates;  // kLeasing
+  int32_t claimed_group_id = 0;         // what the candidates are claimed for; outlives Forget
   std::vector<Delivery> deliveries;
   std::vector<std::vector<SegmentKey>> segment_keys;  // per delivery
   int64_t resolve_round = 0;  // the first round of its group's resolve that saw all before it came
@@ -95,8 +96,8 @@ struct PopGroup {
 };
 
 // One number for a (partition, group).
-inline int64_t KeyOf(PartitionId partition, const PopGroup& group) {
-  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group.group_id);
+inline int64_t KeyOf(PartitionId partition, int32_t group_id) {
+  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group_id);
 }
 
 }  // namespace queen::sidecar
