@@ -1,5 +1,7 @@
 """Nothing is lost, doubled or reordered while many clients do all they may at once."""
 
+import time
+
 from history.run import check, new_seed
 from history.workload import Plan
 
@@ -25,3 +27,31 @@ def test_two_brokers_both_push_and_deliver(postgres, make_broker):
     brokers = [make_broker("--num-workers", "2", env=postgres.env()).start() for _ in range(2)]
     addresses = [address(broker) for broker in brokers]
     assert check(Plan(20_000, seed=new_seed(), push_to=addresses, pop_from=addresses))
+
+
+def faulty_plan(broker):
+    return Plan(20_000, seed=new_seed(), push_to=[address(broker)], pop_from=[address(broker)],
+                cold=20, faults=True, batch=50)
+
+
+def test_the_broker_is_killed_again_and_again(postgres, make_broker):
+    broker = make_broker("--num-workers", "2", env=postgres.env()).start()
+
+    def during():
+        for _ in range(3):
+            time.sleep(1)  # load, not an event
+            broker.kill9()
+            broker.start()
+    assert check(faulty_plan(broker), during)
+
+
+def test_postgresql_crashes_and_comes_back(postgres, make_broker):
+    broker = make_broker("--num-workers", "2", env=postgres.env()).start()
+
+    def during():
+        for mode in ("immediate", "fast"):
+            time.sleep(1)
+            postgres.restart(mode)
+            broker.wait_for("/readyz", 200)
+    assert check(faulty_plan(broker), during)
+    assert broker.get("/health").status == 200
