@@ -12,7 +12,8 @@ struct PopStateMachine::LeaseChunk {
   struct Row {
     PopPtr pop;
     PartitionId partition;
-    int64_t changes;  // of the group when this was sent
+    int32_t group_id;  // as it was asked with: the group may forget it meanwhile
+    int64_t changes;   // of the group when this was sent
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
@@ -46,7 +47,7 @@ void PopStateMachine::SendLease() {
   for (size_t i = 0; i < count; ++i) {
     const Pop& pop = *chunk->pops[i];
     for (const PartitionId partition : pop.candidates) {
-      chunk->rows.push_back({chunk->pops[i], partition, pop.group->changes});
+      chunk->rows.push_back({chunk->pops[i], partition, pop.group->group_id, pop.group->changes});
       requests.Add(static_cast<int32_t>(i));
       partitions.Add(partition.value);
       groups.Add(pop.group->group_id);
@@ -114,7 +115,8 @@ void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
 }
 
 void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
-  const auto& [pop, partition, changes] = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  const auto& [pop, partition, group_id, changes] =
+      chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
   PopGroup& group = *pop->group;
   const std::string_view state = rows.Text(row, 1);
   const int64_t now = loop_.NowMillis();
@@ -142,7 +144,7 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   }
   Delivery delivery;
   delivery.partition = partition;
-  delivery.group_id = group.group_id;
+  delivery.group_id = group_id;
   delivery.queue_name = group.queue;
   delivery.cursor = rows.Int8(row, 3);
   delivery.end = rows.Int8(row, 4);
