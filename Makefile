@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format bench clean setup-build
+.PHONY: help run build test check format bench model clean
 
 JOBS ?= $(shell nproc)
 
@@ -35,6 +35,10 @@ bench: ## Measure; results as ratios within one run
 	@cmake --preset release
 	@cmake --build build -j $(JOBS)
 	@scripts/bench
+
+model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n)
+	@scripts/setup run test
+	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz

@@ -180,6 +180,8 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
       }
     }
     if (group == nullptr) {
+      call->several_leases = call->several_leases ||
+                             std::find(touched.begin(), touched.end(), key.get()) != touched.end();
       key->groups.push_back({call, item.lease_id, {}, false});
       group = &key->groups.back();
       touched.push_back(key.get());
@@ -338,9 +340,18 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
            rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8));
   }
   for (const AckGroup& group : row.groups) {
+    AckAnswer judged = answer;
+    if (group.call->several_leases) {
+      const auto& before =
+          group.call->before
+              .try_emplace(row.key->number, answer.cursor, std::string(answer.settled))
+              .first->second;
+      judged.cursor = before.first;
+      judged.settled = before.second;
+    }
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
-      AckOutcome outcome = Judge(answer, *target.seq);
+      AckOutcome outcome = Judge(judged, *target.seq);
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
       Decide(*group.call, item, std::move(outcome));

@@ -25,6 +25,10 @@ struct AckCall {
   std::vector<bool> decided;
   size_t open = 0;
   int64_t deadline_ms = 0;
+  // A call that names several leases of one (partition, group) is applied in several steps, but
+  // judged by what was settled before the first: by key, cursor and settled.
+  bool several_leases = false;
+  std::unordered_map<int64_t, std::pair<std::optional<int64_t>, std::string>> before;
 };
 
 // The items of one call under one lease of one (partition, group).
