@@ -89,6 +89,38 @@ void EngineRouter::On(size_t owner, Task task) {
   shard.loop->Post([sidecar = shard.sidecar, task = std::move(task)]() mutable { task(*sidecar); });
 }
 
+// Sends each item to its owner and answers the request when every owner has answered its part.
+template <typename Outcome, typename Request, typename OwnerOf, typename Submit>
+void EngineRouter::Split(Request request, OwnerOf owner_of, Submit submit) {
+  auto gathered = std::make_shared<Gathered<Request, Outcome>>();
+  gathered->request = std::move(request);
+  gathered->outcomes.resize(gathered->request.items.size());
+  std::vector<std::vector<size_t>> places(shards_.shards.size());
+  for (size_t i = 0; i < gathered->request.items.size(); ++i) {
+    places[owner_of(gathered->request.items[i])].push_back(i);
+  }
+  for (const auto& part : places) gathered->parts_open += part.empty() ? 0 : 1;
+  for (size_t owner = 0; owner < places.size(); ++owner) {
+    if (places[owner].empty()) continue;
+    Request part;  // what its items view is in the whole, which `gathered` keeps alive
+    for (const size_t place : places[owner]) part.items.push_back(gathered->request.items[place]);
+    part.done = [gathered, here = &here_, places = std::move(places[owner])](
+                    Request&, Result<std::vector<Outcome>> result) mutable {
+      if (here->IsOwner()) {
+        TakePart(*gathered, places, std::move(result));
+        return;
+      }
+      here->Post([gathered = std::move(gathered), places = std::move(places),
+                  result = std::move(result)]() mutable {
+        TakePart(*gathered, places, std::move(result));
+      });
+    };
+    On(owner, [part = std::move(part), submit](Sidecar& sidecar) mutable {
+      submit(sidecar, std::move(part));
+    });
+  }
+}
+
 Sidecar& EngineRouter::Here() const {
   const auto shard = std::find_if(shards_.shards.begin(), shards_.shards.end(),
                                   [this](const Shards::Shard& s) { return s.loop == &here_; });
@@ -113,33 +145,9 @@ void EngineRouter::Push(PushRequest request) {
 }
 
 void EngineRouter::PushSplit(PushRequest request) {
-  auto gathered = std::make_shared<Gathered<PushRequest, PushOutcome>>();
-  gathered->request = std::move(request);
-  gathered->outcomes.resize(gathered->request.items.size());
-  std::vector<std::vector<size_t>> places(shards_.shards.size());
-  for (size_t i = 0; i < gathered->request.items.size(); ++i) {
-    places[shards_.OwnerOfQueue(gathered->request.items[i].queue)].push_back(i);
-  }
-  for (const auto& part : places) gathered->parts_open += part.empty() ? 0 : 1;
-  for (size_t owner = 0; owner < places.size(); ++owner) {
-    if (places[owner].empty()) continue;
-    PushRequest part;  // its views point into the whole, which `gathered` keeps alive
-    for (const size_t place : places[owner]) part.items.push_back(gathered->request.items[place]);
-    part.done = [gathered, here = &here_, places = std::move(places[owner])](
-                    PushRequest&, Result<std::vector<PushOutcome>> result) mutable {
-      if (here->IsOwner()) {
-        TakePart(*gathered, places, std::move(result));
-        return;
-      }
-      here->Post([gathered = std::move(gathered), places = std::move(places),
-                  result = std::move(result)]() mutable {
-        TakePart(*gathered, places, std::move(result));
-      });
-    };
-    On(owner, [part = std::move(part)](Sidecar& sidecar) mutable {
-      sidecar.push().Submit(std::move(part));
-    });
-  }
+  Split<PushOutcome>(
+      std::move(request), [this](const PushItem& item) { return shards_.OwnerOfQueue(item.queue); },
+      [](Sidecar& sidecar, PushRequest part) { sidecar.push().Submit(std::move(part)); });
 }
 
 // ---- pop
@@ -224,34 +232,12 @@ void EngineRouter::Ack(AckRequest request) {
 }
 
 void EngineRouter::AckSplit(AckRequest request) {
-  auto gathered = std::make_shared<Gathered<AckRequest, AckOutcome>>();
-  gathered->request = std::move(request);
-  gathered->outcomes.resize(gathered->request.items.size());
-  std::vector<std::vector<size_t>> places(shards_.shards.size());
-  for (size_t i = 0; i < gathered->request.items.size(); ++i) {
-    const auto& partition = gathered->request.items[i].partition;
-    places[partition ? shards_.OwnerOfPartition(*partition) : 0].push_back(i);
-  }
-  for (const auto& part : places) gathered->parts_open += part.empty() ? 0 : 1;
-  for (size_t owner = 0; owner < places.size(); ++owner) {
-    if (places[owner].empty()) continue;
-    AckRequest part;
-    for (const size_t place : places[owner]) part.items.push_back(gathered->request.items[place]);
-    part.done = [gathered, here = &here_, places = std::move(places[owner])](
-                    AckRequest&, Result<std::vector<AckOutcome>> result) mutable {
-      if (here->IsOwner()) {
-        TakePart(*gathered, places, std::move(result));
-        return;
-      }
-      here->Post([gathered = std::move(gathered), places = std::move(places),
-                  result = std::move(result)]() mutable {
-        TakePart(*gathered, places, std::move(result));
-      });
-    };
-    On(owner, [part = std::move(part)](Sidecar& sidecar) mutable {
-      sidecar.ack().Submit(std::move(part));
-    });
-  }
+  Split<AckOutcome>(
+      std::move(request),
+      [this](const AckItem& item) {
+        return item.partition ? shards_.OwnerOfPartition(*item.partition) : 0;
+      },
+      [](Sidecar& sidecar, AckRequest part) { sidecar.ack().Submit(std::move(part)); });
 }
 
 void EngineRouter::Transaction(TransactionRequest request) {

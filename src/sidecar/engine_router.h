@@ -59,6 +59,8 @@ class EngineRouter final : public Engine {
   // Runs `task(sidecar)` on the owner's loop: at once when it is this one.
   template <typename Task>
   void On(size_t owner, Task task);
+  template <typename Outcome, typename Request, typename OwnerOf, typename Submit>
+  void Split(Request request, OwnerOf owner_of, Submit submit);
   void PushSplit(PushRequest request);
   void AckSplit(AckRequest request);
   void Remember(const std::string& group, const PopResult& result) const;

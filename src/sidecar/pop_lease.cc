@@ -303,8 +303,8 @@ void PopStateMachine::SendRelease() {
   }
   pg::Params params(3);
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  scheduler_.Execute(*this, static_cast<int64_t>(given.size()),
-                     pg::Batch(storage::kRelease, std::move(params)),
+  const auto count = static_cast<int64_t>(given.size());
+  scheduler_.Execute(*this, count, pg::Batch(storage::kRelease, std::move(params)),
                      [this, given = std::move(given)](const pg::BatchResult& result) {
                        for (const Given& lease : given) {
                          if (result.ok()) {  // otherwise the lease runs out by itself
