@@ -168,25 +168,8 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
       key->partition = *item.partition;
       key->group_id = *target.group_id;
     }
-    // An ack without a lease joins those of the same call that name one, so that all are judged by
-    // the same state (should that lease be refused: OnRow).
-    AckGroup* group = nullptr;
-    for (AckGroup& candidate : key->groups) {
-      if (candidate.call == call && (candidate.lease_id == item.lease_id || !item.lease_id)) {
-        group = &candidate;
-      } else if (candidate.call == call && !candidate.lease_id) {
-        candidate.lease_id = item.lease_id;
-        group = &candidate;
-      }
-    }
-    if (group == nullptr) {
-      call->several_leases = call->several_leases ||
-                             std::find(touched.begin(), touched.end(), key.get()) != touched.end();
-      key->groups.push_back({call, item.lease_id, {}, false});
-      group = &key->groups.back();
-      touched.push_back(key.get());
-    }
-    group->items.push_back(i);
+    Join(key->groups, call, item.lease_id).items.push_back(i);
+    touched.push_back(key.get());
   }
   for (Key* key : touched) MakeReady(*key);
   scheduler_.Wake();
@@ -319,16 +302,9 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
   answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
   if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
 
-  // Whoever named no lease meant the current one, which the lease named beside it is not.
   if (answer.state == AckAnswer::State::kRefused && row.groups.front().lease_id) {
     for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
-      AckGroup rest{group->call, std::nullopt, {}, group->alone};
-      std::erase_if(group->items, [&](uint32_t item) {
-        if (group->call->request.items[item].lease_id) return false;
-        rest.items.push_back(item);
-        return true;
-      });
-      if (!rest.items.empty()) row.key->groups.push_front(std::move(rest));
+      PassOn(*group, row.key->groups);
     }
   }
 
@@ -351,7 +327,7 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
     }
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
-      AckOutcome outcome = Judge(judged, *target.seq);
+      AckOutcome outcome = Judge(judged, *target.seq, group.call->request.items[item].cumulative);
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
       Decide(*group.call, item, std::move(outcome));
