@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "sidecar/answers.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
@@ -345,7 +346,7 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
   }
   for (Batch::Row& row : batch.rows) {
     if ((unknown && !row.fold.repeatable()) || (!may_repeat && one_group)) {
-      for (AckGroup& group : row.groups) FailCall(*group.call, result.status);
+      for (const AckGroup& group : row.groups) Fail(group, result.status);
       Release(*row.key);
       continue;
     }
@@ -362,7 +363,7 @@ void AckQueue::GoAgain(Batch::Row& row) {
   const int64_t now = loop_.NowMillis();
   for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
     if (group->call->deadline_ms <= now) {
-      FailCall(*group->call, Status(Code::kDatabaseUnavailable));
+      Fail(*group, Status(Code::kDatabaseUnavailable));
     }
     std::erase_if(group->items, [&](uint32_t item) { return group->call->decided[item]; });
     if (!group->items.empty()) key.groups.push_front(std::move(*group));
@@ -408,16 +409,22 @@ void AckQueue::Decide(AckCall& call, uint32_t item, AckOutcome outcome) {
   call.decided[item] = true;
   call.outcomes[item] = std::move(outcome);
   --items_waiting_;
-  if (--call.open == 0) call.request.done(call.request, std::move(call.outcomes));
+  if (--call.open == 0) AnswerCall(call.request, std::move(call.outcomes), call.trouble);
 }
 
-// Answers the whole call with an error; its items that still wait somewhere are skipped.
+void AckQueue::Fail(const AckGroup& group, const Status& status) {
+  AckCall& call = *group.call;
+  if (status.retryable()) call.trouble = status;
+  for (const uint32_t item : group.items) {
+    Decide(call, item, Refusal(call.targets[item], status.message()));
+  }
+}
+
 void AckQueue::FailCall(AckCall& call, const Status& status) {
-  if (call.open == 0) return;
-  items_waiting_ -= static_cast<int64_t>(call.open);
-  call.open = 0;
-  call.decided.assign(call.decided.size(), true);
-  call.request.done(call.request, status);
+  call.trouble = status;
+  for (uint32_t item = 0; item < call.decided.size(); ++item) {
+    Decide(call, item, Refusal(call.targets[item], status.message()));
+  }
 }
 
 }  // namespace queen::sidecar
