@@ -36,9 +36,10 @@ bench: ## Measure; results as ratios within one run
 	@cmake --build build -j $(JOBS)
 	@scripts/bench
 
-model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n)
+model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n, BROKERS=1)
 	@scripts/setup run test
-	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
+		--brokers $(or $(BROKERS),1)
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz
