@@ -103,7 +103,7 @@ class Driver:
         if self.rng.random() < 0.1:
             options["autoAck"] = "true"
         if self.rng.random() < 0.015:
-            options.update(wait="true", timeout=1500, settled_within=0.5)
+            options.update(wait="true", timeout=2000, settled_within=0.3)
         self._pop(group, partition, options)
 
     def _pop(self, group, partition, options):
