@@ -61,3 +61,21 @@ BEGIN
     ASSERT NOT EXISTS (SELECT FROM queen.group_starts) AND NOT EXISTS (SELECT FROM queen.progress) AND NOT EXISTS (SELECT FROM queen.dead_letters);
     ASSERT (SELECT count(*) = 1 FROM queen.segments) AND (SELECT count(*) = 3 FROM queen.messages WHERE queue = 'del.other');
 END $$;
+
+-- ids are new on every creation: what a slow caller still holds of the old queue, partition or group finds nothing
+DO $$
+DECLARE
+    v_old_queue int; v_old int := test.partition('del.again'); v_old_group int := test.groupid('del.again'); v_lease uuid := gen_random_uuid(); v_new int;
+BEGIN
+    PERFORM test.push(v_old, 3); PERFORM test.pop(v_old, v_old_group, v_lease, 2);
+    SELECT id INTO v_old_queue FROM queen.queues WHERE name = 'del.again';
+    PERFORM queen.delete_queue('del.again');
+    v_new := test.partition('del.again');
+    ASSERT v_new > v_old AND test.groupid('del.again') > v_old_group
+        AND (SELECT id > v_old_queue FROM queen.queues WHERE name = 'del.again'), 'an id was used again';
+    PERFORM test.push(v_new, 3);
+    ASSERT (SELECT status FROM test.push_segments(ARRAY[v_old], ARRAY['1'])) = 'gone';
+    ASSERT (SELECT state FROM test.ack(v_old, v_old_group, v_lease, '{0}')) = 'gone';
+    ASSERT (test.pop(v_old, v_old_group)).state = 'gone' AND (test.pop(v_new, v_old_group)).state = 'gone';
+    ASSERT (test.pop(v_new, test.groupid('del.again'))).seqs = '{0,1,2}', 'nothing of the old state is seen';
+END $$;

@@ -47,3 +47,11 @@ BEGIN
     ASSERT (SELECT state FROM queen.renew_lease(ARRAY[v_lease], ARRAY[10])) = 'expired';
     ASSERT (test.state(v_id, v_group)).epoch = 1;
 END $$;
+
+-- Durability: a renewal commits asynchronously, and what comes after it does not.
+DO $$
+BEGIN
+    PERFORM queen.renew_lease(ARRAY[gen_random_uuid()], ARRAY[10]);
+    ASSERT current_setting('synchronous_commit') = 'off';
+END $$;
+DO $$ BEGIN ASSERT current_setting('synchronous_commit') = 'on', 'it leaked out of the transaction'; END $$;
