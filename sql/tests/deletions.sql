@@ -14,7 +14,7 @@ BEGIN
     ASSERT v.groups = 1 AND v.deleted_partitions = 1, v::text;
     v_new := test.groupid('del', 'g', 'all');
     ASSERT v_new <> v_group AND (test.pop(v_a, v_new)).seqs = '{2,3}' AND (test.pop(v_b, v_new)).seqs = '{2,3}';
-    ASSERT (SELECT state FROM test.ack(v_a, v_group, v_lease, '{3}')) = 'gone';
+    ASSERT (SELECT state FROM test.ack(v_a, v_group, v_lease, '{3}')) = 'gone', 'an ack of a deleted group found something';
     ASSERT (SELECT count(*) FROM queen.list_dead_letters('del', 'g', NULL, NULL, NULL, 10, 0)) = 1;
     -- with metadata: as if it had never been
     PERFORM queen.ensure_group('no such queue', 'g', 'new', NULL);
@@ -27,7 +27,7 @@ BEGIN
     -- a partition, a queue: gone at once, names free again
     PERFORM test.groupid('del.other'); PERFORM test.push(v_other, 3);
     ASSERT queen.delete_partition('del', 'a') AND NOT queen.delete_partition('del', 'a') AND NOT queen.delete_partition('nothing', 'a');
-    ASSERT test.partition('del', 'a') > v_other AND test.push(test.partition('del', 'a'), 1) = 0;
+    ASSERT test.partition('del', 'a') > v_other AND test.push(test.partition('del', 'a'), 1) = 0, 'the id of a deleted partition was used again';
     PERFORM queen.record_trace(v_b, 'x', NULL, 'info', '{}', '{n}', NULL);
     ASSERT queen.delete_queue('del') AND NOT queen.delete_queue('del');
     ASSERT NOT EXISTS (SELECT FROM queen.messages WHERE queue = 'del');
@@ -74,8 +74,8 @@ BEGIN
     ASSERT v_new > v_old AND test.groupid('del.again') > v_old_group
         AND (SELECT id > v_old_queue FROM queen.queues WHERE name = 'del.again'), 'an id was used again';
     PERFORM test.push(v_new, 3);
-    ASSERT (SELECT status FROM test.push_segments(ARRAY[v_old], ARRAY['1'])) = 'gone';
-    ASSERT (SELECT state FROM test.ack(v_old, v_old_group, v_lease, '{0}')) = 'gone';
-    ASSERT (test.pop(v_old, v_old_group)).state = 'gone' AND (test.pop(v_new, v_old_group)).state = 'gone';
+    ASSERT (SELECT status FROM test.push_segments(ARRAY[v_old], ARRAY['1'])) = 'gone', 'pushed to a deleted queue';
+    ASSERT (SELECT state FROM test.ack(v_old, v_old_group, v_lease, '{0}')) = 'gone', 'acked on a deleted queue';
+    ASSERT (test.pop(v_old, v_old_group)).state = 'gone' AND (test.pop(v_new, v_old_group)).state = 'gone', 'popped from a deleted queue';
     ASSERT (test.pop(v_new, test.groupid('del.again'))).seqs = '{0,1,2}', 'nothing of the old state is seen';
 END $$;

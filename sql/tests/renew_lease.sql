@@ -44,7 +44,7 @@ BEGIN
     PERFORM test.push(v_id, 1);
     PERFORM test.pop(v_id, v_group, v_lease);
     DELETE FROM queen.queues WHERE name = 'renew.gone';
-    ASSERT (SELECT state FROM queen.renew_lease(ARRAY[v_lease], ARRAY[10])) = 'expired';
+    ASSERT (SELECT state FROM queen.renew_lease(ARRAY[v_lease], ARRAY[10])) = 'expired', 'a lease on a deleted queue was renewed';
     ASSERT (test.state(v_id, v_group)).epoch = 1;
 END $$;
 
