@@ -5,11 +5,12 @@ import re
 
 import pytest
 
+import broker_rules
 import consumption_rules
 import log_rules
 import specs
 from database import Database, TESTS, load_schema, psql
-from rule import edited
+from rule import REPOSITORY, edited
 
 RULES = log_rules.RULES + consumption_rules.RULES
 
@@ -44,8 +45,15 @@ def failure(database, test):
 
 
 def test_every_rule_has_a_name_of_its_own():
-    names = [rule.name for rule in RULES]
+    names = [rule.name for rule in RULES + broker_rules.RULES]
     assert len(set(names)) == len(names)
+
+
+def test_the_documentation_names_every_rule():
+    with open(os.path.join(REPOSITORY, 'docs', 'proved-rules.md'), encoding='utf-8') as file:
+        tables = ''.join(line for line in file if line.startswith('| '))
+    named = re.findall(r'`(\w+)`', '\n'.join(row.split('|')[2] for row in tables.splitlines()))
+    assert sorted(named) == sorted(rule.name for rule in RULES + broker_rules.RULES)
 
 
 @pytest.mark.parametrize('test', sorted({test for rule in RULES for test in rule.tests}))

@@ -3,8 +3,6 @@
     hold(text)    a connection on which `text` is sent stops there, and only it; wait_held() returns when
                   that has happened, release() lets it go on
     groups()      what was sent since record(), as one list per Sync: the names of the statements executed
-    torn()        the groups of which only a part came in one read: their Execute and Sync were not written
-                  together
 """
 
 import asyncio
@@ -22,7 +20,6 @@ class WireProxy(Proxy):
         self._held = threading.Event()
         self._recording = False
         self._groups = []
-        self._torn = []
         super().__init__(host, port)
         self._call(self._make_release())
 
@@ -37,14 +34,11 @@ class WireProxy(Proxy):
         self._loop.call_soon_threadsafe(self._released.set)
 
     def record(self):
-        self._groups, self._torn = [], []
+        self._groups = []
         self._recording = True
 
     def groups(self):
         return list(self._groups)
-
-    def torn(self):
-        return list(self._torn)
 
     async def _make_release(self):
         self._released = asyncio.Event()
@@ -56,11 +50,9 @@ class WireProxy(Proxy):
         while True:
             data = await reader.read(65536)
             await gate.wait()
-            groups, is_whole = session.feed(data)
+            groups = session.feed(data)
             if self._recording:
                 self._groups += groups
-                if not is_whole and len(data) < 65536:
-                    self._torn.append(session.statements())
             if self._needle is not None and self._needle in data:
                 self._held.set()
                 await self._released.wait()
@@ -80,19 +72,15 @@ class _Session:
         self._started = False
         self._bound = []
 
-    def statements(self):
-        """Bound since the last Sync."""
-        return list(self._bound)
-
     def feed(self, data):
-        """(groups that ended in these bytes, whether the last message and the last group are whole)."""
+        """The groups that ended in these bytes."""
         self._rest += data
         groups = []
         if not self._started:  # without a type: SSLRequest, StartupMessage
             while len(self._rest) >= 4 and self._rest[:1] == b"\0":
                 length = struct.unpack(">I", self._rest[:4])[0]
                 if len(self._rest) < length:
-                    return groups, True
+                    return groups
                 self._rest = self._rest[length:]
             self._started = bool(self._rest)
         while len(self._rest) >= 5:
@@ -106,4 +94,4 @@ class _Session:
             elif kind == b"S":
                 groups.append(self._bound)
                 self._bound = []
-        return groups, not self._rest and not self._bound
+        return groups
