@@ -109,7 +109,7 @@ def test_a_busy_partition_holds_up_only_itself(proxied, proxy, postgres, session
     outside = session()
     outside.run("""BEGIN; SELECT queen.push('busy', '"outside"', 'a')""")
     both = Asked(lambda: proxied.post(PUSH, {"items": [item("busy", 1, "a"), item("busy", 1, "b")]}, timeout=60))
-    wait_until(lambda: stored(postgres, "busy", "b") == [0, 1], 4, "the neighbour of a busy partition")
+    wait_until(lambda: stored(postgres, "busy", "b") == [0, 1], 20, "the neighbour of a busy partition")
     with sent(proxied, item("busy", 2, "a")) as later:
         push(proxied, item("busy", 2, "b"))
         proxy.record()
