@@ -74,6 +74,11 @@ int RunBench(const std::vector<std::string>& words, const std::string& environme
   }
   Result<Resources> resources = Resources::Open(options, *target, environment_database);
   if (!resources.ok()) return Complain(resources.status());
+  if (options.hold_transaction && resources->conninfo().empty()) {
+    return Complain(
+        Status(Code::kInvalidRequest,
+               "--hold-transaction: the database is not known; name it with --database"));
+  }
   Report report = NewReport(options);
   RunScenario(run, *resources, report);
   run.progress().End();

@@ -47,13 +47,6 @@ class Consumers::Consumer : public Client::Listener {
     Next();
   }
 
-  void GiveUpWaiting() {
-    if (step_ == Step::kAck) return;
-    client_.Close();
-    retry_.Stop();
-    End();
-  }
-
   void OnReply(const Reply& reply) override {
     if (step_ == Step::kPop) {
       OnPop(reply);
@@ -171,11 +164,6 @@ void Consumers::Start(uint64_t pops) {
   running_ = true;
   pops_left_ = pops;
   for (const auto& consumer : consumers_) consumer->Start();
-}
-
-void Consumers::Stop() {
-  running_ = false;
-  for (const auto& consumer : consumers_) consumer->GiveUpWaiting();
 }
 
 std::string Consumers::PopPath(int64_t group, bool wait) const {

@@ -8,9 +8,6 @@ constexpr int kConnectTimeoutMs = 5'000;
 }  // namespace
 
 Result<HeldTransaction> HeldTransaction::Begin(const std::string& conninfo) {
-  if (conninfo.empty()) {
-    return Status(Code::kInvalidRequest, "the database is not known; name it with --database");
-  }
   auto connection = pg::BlockingConnection::Connect(conninfo, kConnectTimeoutMs);
   if (!connection.ok()) return connection.status();
   // In statements of their own: the snapshot is taken by the first query inside the transaction.

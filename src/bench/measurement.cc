@@ -5,7 +5,8 @@
 namespace queen::bench {
 namespace {
 
-constexpr int64_t kMillisPerSecond = 1'000;
+constexpr int64_t kMicrosPerMilli = 1'000;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 double Seconds(int64_t micros) { return static_cast<double>(micros) / 1e6; }
 
@@ -27,6 +28,7 @@ Measurement::Measurement(Run& run, Resources& resources, const Watched& watched)
     : resources_(resources),
       watched_(watched),
       began_(resources.Begin()),
+      interval_us_(run.options().interval_seconds * kMicrosPerSecond),
       began_us_(SteadyMicros()),
       timer_(run.loop(), [this] { TakePoint(); }),
       point_us_(began_us_),
@@ -36,14 +38,18 @@ Measurement::Measurement(Run& run, Resources& resources, const Watched& watched)
   if (watched.workload == nullptr) return;
   point_confirmed_ = watched.workload->ledger.confirmed();
   point_received_ = watched.workload->ledger.received();
-  const int64_t interval_ms = run.options().interval_seconds * kMillisPerSecond;
+  const int64_t interval_ms = interval_us_ / kMicrosPerMilli;
+  uv_update_time(run.loop().uv());
   timer_.Start(interval_ms, interval_ms);
 }
 
 void Measurement::End() {
-  timer_.Stop();
-  seconds_ = Seconds(SteadyMicros() - began_us_);
+  const int64_t now = SteadyMicros();
+  seconds_ = Seconds(now - began_us_);
   spent_ = resources_.End(began_);
+  // The better part of an interval counts as a point; a shorter rest would only be noise.
+  if (timer_.IsActive() && 2 * (now - point_us_) > interval_us_) TakePoint();
+  timer_.Stop();
 }
 
 ReportRow Measurement::Row(const char* name, const Stats& stats) const {
@@ -68,6 +74,7 @@ void Measurement::TakePoint() {
   if (watched_.pushes != nullptr) point.push = Take(watched_.pushes->interval);
   if (watched_.consumers != nullptr) {
     point.cycle = Take(watched_.consumers->meters().cycle.interval);
+    point.ack = Take(watched_.consumers->meters().ack.interval);
     point.delivery = Take(watched_.consumers->meters().delivery.interval);
   }
   point.broker_cpu_seconds = Difference(usage.broker_cpu_seconds, point_usage_.broker_cpu_seconds);

@@ -40,6 +40,7 @@ class Measurement {
   Resources& resources_;
   const Watched watched_;
   const Usage began_;
+  const int64_t interval_us_;
   const int64_t began_us_;
   double seconds_ = 0;
   Spent spent_;

@@ -33,7 +33,7 @@ void RunPaced(Run& run, Resources& resources, Report& report) {
   end_to_end.spent = measurement.spent();
   report.rows.push_back(std::move(end_to_end));
   report.rows.push_back(measurement.Row("  push", pushes));
-  report.rows.push_back(measurement.Row("  pop+ack", consumers.meters().cycle));
+  report.rows.push_back(measurement.Row("  ack", consumers.meters().ack));
   report.series = std::move(measurement).series();
 
   producers.Stop();

@@ -32,7 +32,7 @@ bool Fill(Workload& workload, Producers& producers, int64_t messages, int64_t ba
 
 void DrainToEnd(Workload& workload, Consumers& consumers) {
   Run& run = workload.run;
-  run.Until([&] { return workload.ledger.complete(); });
+  if (!run.stalled()) run.Until([&] { return workload.ledger.complete(); });
   consumers.Stop();
   if (run.Until([&] { return consumers.idle(); })) consumers.SweepExtras();
 }

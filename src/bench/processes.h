@@ -16,7 +16,7 @@ namespace queen::bench {
 struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
-  std::string name;           // as the kernel has it, at most 15 bytes
+  std::string name{};         // as the kernel has it, at most 15 bytes
   double own_seconds = 0;     // user and system, all threads
   double reaped_seconds = 0;  // of children that have ended
 };

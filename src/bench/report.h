@@ -34,7 +34,8 @@ struct SeriesPoint {
   double received_per_second = 0;
   uint64_t backlog = 0;
   LatencySummary push;
-  LatencySummary cycle;     // pop and ack
+  LatencySummary cycle;  // pop and ack; the pop of a consumer that keeps up is mostly waiting
+  LatencySummary ack;
   LatencySummary delivery;  // intended send to receipt
   std::optional<double> broker_cpu_seconds;
   std::optional<double> postgres_cpu_seconds;

@@ -90,6 +90,7 @@ void WritePoint(JsonWriter& w, const SeriesPoint& point) {
   w.Field("backlog", Int(point.backlog));
   WriteLatency(w, "push_us", point.push);
   WriteLatency(w, "pop_ack_us", point.cycle);
+  WriteLatency(w, "ack_us", point.ack);
   WriteLatency(w, "delivery_us", point.delivery);
   NumberOrNull(w, "broker_cpu_seconds", point.broker_cpu_seconds);
   NumberOrNull(w, "postgres_cpu_seconds", point.postgres_cpu_seconds);

@@ -73,14 +73,14 @@ std::string Rows(const Report& report) {
 }
 
 std::string Series(const Report& report) {
-  Table table = {{"second", "pushed/s", "received/s", "backlog", "push p50 ms", "p99",
-                  "pop+ack p50", "p99", "delivery p50", "p99"}};
+  Table table = {{"second", "pushed/s", "received/s", "backlog", "push p50 ms", "p99", "ack p50",
+                  "p99", "delivery p50", "p99"}};
   for (const SeriesPoint& point : report.series) {
     table.push_back({Round(point.seconds), Round(point.pushed_per_second),
                      Round(point.received_per_second), WithCommas(point.backlog),
-                     Millis(point.push.p50_us), Millis(point.push.p99_us),
-                     Millis(point.cycle.p50_us), Millis(point.cycle.p99_us),
-                     Millis(point.delivery.p50_us), Millis(point.delivery.p99_us)});
+                     Millis(point.push.p50_us), Millis(point.push.p99_us), Millis(point.ack.p50_us),
+                     Millis(point.ack.p99_us), Millis(point.delivery.p50_us),
+                     Millis(point.delivery.p99_us)});
   }
   return "\n" + Layout(table);
 }

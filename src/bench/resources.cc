@@ -53,7 +53,7 @@ Result<Resources> Resources::Open(const Options& options, const Target& target,
     resources.database_ = *std::move(connected);
   } else if (!given.empty()) {
     return Status(Code::kInvalidRequest,
-                  fmt::format("the database cannot be reached: {}", connected.status().message()));
+                  fmt::format("--database: {}", connected.status().message()));
   } else {
     resources.conninfo_.clear();
   }

@@ -58,6 +58,7 @@ bool Run::Until(const std::function<bool()>& done) {
     if (std::exchange(moved_, false)) moved_us = now;
     if (now - moved_us > options_.stall_seconds * kMicrosPerSecond) {
       errors_.Add(fmt::format("no progress for {} s", options_.stall_seconds));
+      stalled_ = true;
       return false;
     }
   }

@@ -32,11 +32,12 @@ class Run {
   const std::string& queue() const { return queue_; }
 
   // Lets the loop turn until done() holds. False if nothing has Moved() for the stall time, which
-  // is then recorded as an error.
+  // is then recorded as an error and makes the run stalled().
   bool Until(const std::function<bool()>& done);
   // The same for a while.
   bool For(int64_t micros);
   void Moved() { moved_ = true; }
+  bool stalled() const { return stalled_; }
 
   struct Answer {
     int status = 0;
@@ -54,6 +55,7 @@ class Run {
   Errors errors_;
   Progress progress_;
   bool moved_ = false;
+  bool stalled_ = false;
 };
 
 }  // namespace queen::bench
