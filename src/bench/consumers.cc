@@ -28,7 +28,7 @@ void Consumers::Meters::Reset() {
   delivery.Reset();
 }
 
-class Consumers::Consumer : public Client::Listener {
+class Consumers::Consumer final : public Client::Listener {
  public:
   Consumer(Consumers& all, int64_t group)
       : all_(all),

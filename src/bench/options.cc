@@ -66,13 +66,13 @@ struct Row {
   bool recorded = true;  // part of what the report says about the load
 };
 
-constexpr int64_t kSecondsMax = 7 * 86'400;
+constexpr int64_t kSecondsMax = int64_t{7} * 86'400;
 constexpr int64_t kMessagesMax = 1'000'000'000;
 constexpr int64_t kConnectionsMax = 10'000;
 constexpr int64_t kBatchMax = 10'000;
 constexpr int64_t kPayloadMax = 1 << 20;
 
-const std::array kRows = {
+constexpr std::array kRows = {
     Row{"--url", kAll, TextOption{&Options::url}, "the broker", false},
     Row{"--queue", kAll, TextOption{&Options::queue},
         "the queue; it must be empty (default: a new one)", false},
@@ -167,8 +167,6 @@ Options DefaultsOf(Scenario scenario) {
       options.warmup_seconds = 1;
       break;
     case Scenario::kPopWave:
-      options.pop_batch = 1;
-      break;
     case Scenario::kPartitions:
       options.pop_batch = 1;
       break;
@@ -320,6 +318,7 @@ std::variant<Options, Answer> ParseOptions(const std::vector<std::string>& words
   const auto* const info = std::ranges::find(kScenarios, name, &ScenarioInfo::name);
   if (info == kScenarios.end()) {
     std::vector<std::string> names;
+    names.reserve(kScenarios.size());
     for (const ScenarioInfo& known : kScenarios) names.emplace_back(known.name);
     return Mistake(
         name.starts_with('-')
@@ -369,7 +368,7 @@ std::vector<std::pair<std::string, std::string>> RecordedOptions(const Options& 
   for (const Row& row : kRows) {
     if (!row.recorded || (row.scenarios & Bit(options.scenario)) == 0) continue;
     std::string value = Show(row, options);
-    if (std::holds_alternative<ListOption>(row.kind)) value = "[" + value + "]";
+    if (std::holds_alternative<ListOption>(row.kind)) value = fmt::format("[{}]", value);
     if (std::holds_alternative<TextOption>(row.kind)) {
       std::string quoted;
       AppendJsonString(quoted, value);

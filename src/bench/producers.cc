@@ -18,7 +18,7 @@ constexpr int kCreated = 201;
 
 }  // namespace
 
-class Producers::Producer : public Client::Listener {
+class Producers::Producer final : public Client::Listener {
  public:
   Producer(Producers& all, uint32_t id)
       : all_(all),

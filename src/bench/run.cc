@@ -23,7 +23,7 @@ uint64_t MakeId() {
   return id;
 }
 
-class OneReply : public Client::Listener {
+class OneReply final : public Client::Listener {
  public:
   void OnReply(const Reply& reply) override {
     answer = Run::Answer{reply.status, std::string(reply.body)};

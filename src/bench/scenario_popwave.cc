@@ -21,7 +21,7 @@ constexpr int kOk = 200;
 constexpr int64_t kFillConnections = 1;
 
 // One connection with its partition: pops when told to, then acks when told to.
-class Popper : public Client::Listener {
+class Popper final : public Client::Listener {
  public:
   Popper(Workload& workload, uint32_t partition)
       : workload_(workload),
