@@ -409,7 +409,7 @@ void AckQueue::Decide(AckCall& call, uint32_t item, AckOutcome outcome) {
   call.decided[item] = true;
   call.outcomes[item] = std::move(outcome);
   --items_waiting_;
-  if (--call.open == 0) AnswerCall(call.request, std::move(call.outcomes), call.trouble);
+  if (--call.open == 0) AnswerCall(call.request, std::exchange(call.outcomes, {}), call.trouble);
 }
 
 void AckQueue::Fail(const AckGroup& group, const Status& status) {

@@ -55,7 +55,7 @@ struct Gathered {
       }
     }
     if (!result.ok()) trouble = result.status();
-    if (--parts_open == 0) AnswerCall(request, std::move(outcomes), trouble);
+    if (--parts_open == 0) AnswerCall(request, std::exchange(outcomes, {}), trouble);
   }
 };
 

@@ -7,10 +7,7 @@
 namespace queen::sidecar {
 namespace {
 
-const Status& Away() {
-  static const Status kAway(Code::kDatabaseUnavailable);
-  return kAway;
-}
+Status Away() { return Status(Code::kDatabaseUnavailable); }
 
 PushOutcome Queued(int64_t seq) {
   return {PushOutcome::Status::kQueued, MessageId{1, PartitionId{1}, seq}, {}};

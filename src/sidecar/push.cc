@@ -466,7 +466,7 @@ void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
   call.outcomes[line.item] = std::move(outcome);
   --items_waiting_;
   bytes_waiting_ -= bytes;
-  if (--call.open == 0) AnswerCall(call.request, std::move(call.outcomes), call.trouble);
+  if (--call.open == 0) AnswerCall(call.request, std::exchange(call.outcomes, {}), call.trouble);
 }
 
 void PushQueue::Fail(PushGroup& group, const Status& status) {
