@@ -88,6 +88,7 @@ AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
       if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
     }
   }
+  std::erase_if(groups, [](const AckGroup& group) { return group.items.empty(); });
   return fold;
 }
 

@@ -67,7 +67,7 @@ struct AckFold {
 };
 
 // The first verdict on a message wins. Items further than kAckSpanMax above the lowest offset are
-// taken out of `groups` and returned, to be folded next.
+// taken out of `groups` and returned, to be folded next; no group is left without items.
 AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far);
 
 // What ack_messages answers for a row.

@@ -92,6 +92,18 @@ TEST(AckFold, WhatIsTooFarAwayWaitsForTheNextFold) {
   EXPECT_EQ(groups[0].items, (std::vector<uint32_t>{0, 1}));
 }
 
+TEST(AckFold, AGroupThatIsTooFarAwayAsAWholeWaitsAsAWhole) {
+  std::vector<AckGroup> groups{GroupOf({{5 + kAckSpanMax}}), GroupOf({{5}})};
+  const auto far_call = groups[0].call;
+  std::vector<AckGroup> too_far;
+  const AckFold fold = Fold(groups, too_far);
+  EXPECT_EQ(fold.done, "1");
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].items, std::vector<uint32_t>{0});
+  ASSERT_EQ(too_far.size(), 1U);
+  EXPECT_EQ(too_far[0].call, far_call);
+}
+
 // A call with one item per lease; nullopt names none.
 std::shared_ptr<AckCall> CallOf(const std::vector<std::optional<Uuid>>& leases) {
   auto call = std::make_shared<AckCall>();
