@@ -42,9 +42,10 @@ bench-smoke: ## Measure for less than two minutes; only ratios decide
 	@cmake --build build -j $(JOBS) --target queen raw_reference
 	@bench/run.py --smoke
 
-model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n)
+model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n, BROKERS=1)
 	@scripts/setup run test
-	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
+		--brokers $(or $(BROKERS),1)
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz
