@@ -1,12 +1,14 @@
 """`queen bench`: every scenario against the real broker, and its checker against one that lies."""
 
 import json
+import signal
 import subprocess
 
 import pytest
 
 from support.broker import Broker, base_environment, binary
 from support.lying_broker import LyingBroker
+from support.process import wait_until
 
 
 def run_bench(*words, timeout=120):
@@ -237,6 +239,23 @@ def test_a_refused_ack_is_an_error(lying_broker):
     report = bench(lying_broker(refuse=refuse).url, "drain", "--fill", 20, "--producers", 1,
                    "--push-batch", 1, "--batch", 1, "--partitions", 20, "--stall", 2, code=1)
     assert report["errors"]["kinds"][0] == {"text": "ack: Invalid or expired lease", "count": 1}
+
+
+def test_an_interrupted_run_still_reports(broker):
+    process = subprocess.Popen([binary(), "bench", "soak", "--url", broker.url, "--seconds", "600",
+                                "--rate", "100", "--push-batch", "1", "--warmup", "0", "--json",
+                                "--queue", "interrupted"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env=base_environment())
+    wait_until(lambda: broker.get("/api/v1/pop/queue/interrupted?consumerGroup=x").status == 200,
+               what="the first message")
+    process.send_signal(signal.SIGINT)
+    report = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 1
+    assert report["errors"]["kinds"] == [{"text": "interrupted", "count": 1}]
+    assert row(report, "end to end")["messages"] >= 0
+    assert report["check"]["pushed"] == report["check"]["received"] > 0
+    assert broker.get("/api/v1/pop/queue/interrupted?consumerGroup=y").status == 204, "deleted"
 
 
 def test_nobody_listens():
