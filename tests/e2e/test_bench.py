@@ -195,10 +195,11 @@ def test_lies_are_found_and_counted(lying_broker, scenario, lies, expected):
     assert report["errors"]["count"] == ("lost" in expected), "waiting in vain is the only error"
 
 
-def test_a_doubled_last_message_is_found_after_the_drain(lying_broker):
-    liar = lying_broker(lie={199: "double"}.get)
-    report = bench(liar.url, "drain", "--fill", 200, "--producers", 1, "--push-batch", 1,
-                   "--batch", 1, "--partitions", 1, code=1)
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_message_that_comes_back_after_the_drain_is_found(lying_broker, connections):
+    liar = lying_broker(lie={19: "echo"}.get)
+    report = bench(liar.url, "drain", "--fill", 20, "--producers", 1, "--push-batch", 1,
+                   "--batch", 1, "--partitions", 1, "--connections", connections, code=1)
     assert faults(report) == {"duplicated": 1}
 
 
