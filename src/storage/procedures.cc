@@ -66,6 +66,16 @@ const pg::Statement kResolve{
     "SELECT partition_id, ready_in_ms, next_after FROM queen.pop_sm_resolve($1, $2, $3, $4)",
     {kInt4, kInt4, kInt4, kInt4}};
 
+const pg::Statement kTail{"tail_batches",
+                          "SELECT queue_id, partitions, next_since::text, truncated"
+                          " FROM queen.tail_batches($1::pg_snapshot, $2, $3, $4)",
+                          {kText, kInt4, kInt8, kInt8}};
+
+const pg::Statement kHasPending{
+    "has_pending_messages",
+    "SELECT ordinal, pending, ready_in_ms FROM queen.has_pending_messages($1, $2)",
+    {kInt4Array, kInt4Array}};
+
 const pg::Statement kFindAckTargets{"find_ack_targets",
                                     "SELECT ordinal, queue_name, partition_name, group_id, seq"
                                     " FROM queen.find_ack_targets($1, $2, $3)",

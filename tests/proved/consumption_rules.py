@@ -93,7 +93,7 @@ RULES = (
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
          ('contract/pop_sm_resolve',), '3:0 6:0'),
     Rule('one_predicate_pending', 'So does has_pending.',
-         (Edit('sql/procedures/has_pending_messages.sql', "coalesce(a.state = 'ready', false)", 'coalesce(a.avail_end > a.cursor, false)'),),
+         (Edit('sql/procedures/has_pending_messages.sql', "a.state = 'ready'", 'coalesce(a.avail_end > a.cursor, false)'),),
          ('contract/pop_sm_resolve',), '2 t'),
 
     Rule('start_is_positions', 'The start of a `new` group is the ends of the partitions at its first pop, not a time.',
