@@ -13,7 +13,8 @@
 -- A verdict on a message that is not under the lease is ignored, and so is one on a message that has its
 -- verdict, but for what `cumulative` and `before` say of the messages before it. Of `failed` and `dlq`
 -- in one call the first counts, and both win over `completed`.
---   p_broker, p_n     the key of this transaction in queen.batches; p_n NULL = none is written
+--   p_broker, p_n     the key of this transaction in queen.batches; p_n NULL = none of the
+--                     caller's; partitions whose lease has ended are announced all the same
 -- Answers a row per key with the state as it was before, from which the caller judges each message:
 -- below cursor or set in settled = settled already; set in failed = has its verdict in this lease;
 -- below lease_end = accepted now; anything else = not under this lease.
@@ -30,9 +31,10 @@ RETURNS TABLE (ordinal int, state text, cursor bigint, settled text, failed text
                new_cursor bigint, released boolean, ready_in_ms bigint, dead_seqs bigint[])
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_now  timestamptz := clock_timestamp();
-    v_rows queen.ack_row[];
-    v_lost int[];
+    v_now   timestamptz := clock_timestamp();
+    v_rows  queen.ack_row[];
+    v_lost  int[];
+    v_freed int[];
 BEGIN
     -- OFFSET 0 as in availability
     WITH key AS MATERIALIZED (
@@ -165,8 +167,13 @@ BEGIN
     WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)
     HAVING count(*) > 0;
 
+    -- Other brokers: what these leases held may be taken again.
+    v_freed := ARRAY(SELECT DISTINCT r.partition_id FROM unnest(v_rows) r
+                     WHERE r.epoch IS NOT NULL AND r.released AND NOT r.ordinal = ANY (v_lost));
     IF p_n IS NOT NULL THEN
-        INSERT INTO queen.batches (broker, n) VALUES (p_broker, p_n);
+        INSERT INTO queen.batches (broker, n, partitions) VALUES (p_broker, p_n, v_freed);
+    ELSE
+        PERFORM queen.announce(v_freed);
     END IF;
 
     RETURN QUERY

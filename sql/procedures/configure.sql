@@ -8,12 +8,15 @@ CREATE OR REPLACE FUNCTION queen.configure(p_queue text, p_namespace text, p_tas
 RETURNS TABLE (queue_id int, partition_id int, namespace text, task text, options json) LANGUAGE plpgsql AS $$
 DECLARE
     o CONSTANT jsonb := coalesce(p_options, '{}');
+    v_before   queen.queues;
+    v_after    queen.queues;
 BEGIN
     -- Select first: ON CONFLICT burns an id.
     IF NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = p_queue) THEN
         INSERT INTO queen.queues (name, namespace, task)
         VALUES (p_queue, coalesce(p_namespace, ''), coalesce(p_task, '')) ON CONFLICT DO NOTHING;
     END IF;
+    SELECT q.* INTO v_before FROM queen.queues q WHERE q.name = p_queue FOR UPDATE;
     IF p_replace THEN
         UPDATE queen.queues q SET namespace = '', task = '', lease_time = DEFAULT, retry_limit = DEFAULT,
             retry_delay = DEFAULT, max_deliveries = DEFAULT, dead_letter_queue = DEFAULT,
@@ -43,7 +46,13 @@ BEGIN
         ttl                         = coalesce((o ->> 'ttl')::int, q.ttl),
         priority                    = coalesce((o ->> 'priority')::int, q.priority),
         encryption_enabled          = coalesce((o ->> 'encryptionEnabled')::boolean, q.encryption_enabled)
-    WHERE q.name = p_queue;
+    WHERE q.name = p_queue RETURNING q.* INTO v_after;
+    IF (v_before.delayed_processing, v_before.window_buffer, v_before.retention_enabled, v_before.retention_seconds,
+        v_before.max_wait_time_seconds) IS DISTINCT FROM
+       (v_after.delayed_processing, v_after.window_buffer, v_after.retention_enabled, v_after.retention_seconds,
+        v_after.max_wait_time_seconds) THEN  -- other brokers: what is ready, and when, may be another now
+        PERFORM queen.announce(ARRAY[-v_after.id]);
+    END IF;
     PERFORM queen.ensure_partitions(ARRAY[p_queue], ARRAY['Default']);
 
     RETURN QUERY

@@ -17,6 +17,7 @@ BEGIN
             AND EXISTS (SELECT FROM queen.progress r WHERE r.partition_id = p.id AND r.group_id = v_old.id));
         DELETE FROM queen.groups g WHERE g.id = v_old.id;
         INSERT INTO queen.deletions (kind, queue_id, object_id) VALUES ('group', v_old.queue_id, v_old.id);
+        PERFORM queen.announce(ARRAY[-v_old.queue_id]);
         IF NOT p_metadata THEN
             INSERT INTO queen.groups (queue_id, name, start_mode, start_time, created_at)
             VALUES (v_old.queue_id, v_old.name, v_old.start_mode, v_old.start_time, v_old.created_at)

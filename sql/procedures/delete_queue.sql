@@ -8,6 +8,7 @@ BEGIN
     DELETE FROM queen.queues q WHERE q.name = p_queue RETURNING q.id INTO v_id;
     IF v_id IS NULL THEN RETURN false; END IF;
     INSERT INTO queen.deletions (kind, queue_id, object_id) VALUES ('queue', v_id, v_id);
+    PERFORM queen.announce(ARRAY[-v_id]);
     RETURN true;
 END $$;
 

@@ -65,9 +65,7 @@ BEGIN
             start_time = CASE p_mode WHEN 'after' THEN p_time + interval '1 microsecond' END
         WHERE g.id = v_group_id;
     END IF;
-    IF moved > 0 THEN  -- other brokers: these may have become ready
-        INSERT INTO queen.batches (broker, n, partitions) VALUES (0, nextval('queen.sql_batches'), v_ids);
-    END IF;
+    PERFORM queen.announce(v_ids);
     RETURN NEXT;
 END $$;
 
@@ -75,9 +73,11 @@ END $$;
 CREATE OR REPLACE FUNCTION queen.set_subscription(p_group text, p_time timestamptz)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
-    v_count int;
+    v_queues int[];
 BEGIN
-    UPDATE queen.groups g SET start_mode = 'time', start_time = p_time WHERE g.name = p_group;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    RETURN v_count;
+    WITH changed AS (
+        UPDATE queen.groups g SET start_mode = 'time', start_time = p_time WHERE g.name = p_group RETURNING g.queue_id)
+    SELECT array_agg(-c.queue_id) INTO v_queues FROM changed c;
+    PERFORM queen.announce(v_queues);
+    RETURN coalesce(cardinality(v_queues), 0);
 END $$;

@@ -31,7 +31,7 @@ BEGIN
 
     SELECT string_agg(format('%s %s %s', p.ordinal, p.pending, p.ready_in_ms / 1000), ', ' ORDER BY p.ordinal) INTO v_rows
     FROM queen.has_pending_messages(v_ids[6:6] || v_ids[3:3] || v_ids[1:1] || -1, array_fill(v_group, '{4}')) p;
-    ASSERT v_rows IN ('1 t , 2 f 49, 3 f , 4 f ', '1 t , 2 f 50, 3 f , 4 f '), v_rows;
+    ASSERT v_rows IN ('1 t , 2 f 49, 3 f , 4  ', '1 t , 2 f 50, 3 f , 4  '), v_rows;
 
     -- of a group or queue that is gone there is no last row either
     ASSERT (SELECT count(*) FROM queen.pop_sm_resolve(v_queue, -1, 0, 100)) = 0;

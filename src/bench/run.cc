@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -39,9 +41,17 @@ Run::Run(const Options& options, const Target& target)
       id_(MakeId()),
       queue_(options.queue.empty() ? fmt::format("bench-{:016x}", id_) : options.queue),
       loop_("bench"),
-      progress_(!options.quiet) {}
+      progress_(!options.quiet) {
+  uv_signal_init(loop_.uv(), &interrupt_);
+  interrupt_.data = this;
+  uv_signal_start_oneshot(
+      &interrupt_,
+      [](uv_signal_t* signal, int) { static_cast<Run*>(signal->data)->interrupted_ = true; },
+      SIGINT);
+}
 
 Run::~Run() {
+  uv_close(reinterpret_cast<uv_handle_t*>(&interrupt_), nullptr);
   loop_.Stop();
   loop_.Run();
 }
@@ -56,6 +66,10 @@ bool Run::Until(const std::function<bool()>& done) {
     const int64_t now = SteadyMicros();
     progress_.Show(now, errors_.count());
     if (std::exchange(moved_, false)) moved_us = now;
+    if (std::exchange(interrupted_, false)) {
+      errors_.Add("interrupted");
+      return false;
+    }
     if (now - moved_us > options_.stall_seconds * kMicrosPerSecond) {
       errors_.Add(fmt::format("no progress for {} s", options_.stall_seconds));
       stalled_ = true;

@@ -1,6 +1,9 @@
 // Run: what all parts of one run share: its options and target, the loop, the errors, and the clock
 // that notices when nothing moves any more. Everything happens on the calling thread: a scenario
 // is written top to bottom and lets the loop turn where it has to wait.
+//
+// The first SIGINT ends the wait in progress, so that what was measured so far is still reported;
+// the second one ends the program.
 #pragma once
 
 #include <functional>
@@ -31,8 +34,8 @@ class Run {
   // The queue of the options, or one named after the run.
   const std::string& queue() const { return queue_; }
 
-  // Lets the loop turn until done() holds. False if nothing has Moved() for the stall time, which
-  // is then recorded as an error and makes the run stalled().
+  // Lets the loop turn until done() holds. False if it was interrupted, or nothing has Moved() for
+  // the stall time; both are recorded as an error, and the latter makes the run stalled().
   bool Until(const std::function<bool()>& done);
   // The same for a while.
   bool For(int64_t micros);
@@ -54,6 +57,8 @@ class Run {
   Loop loop_;
   Errors errors_;
   Progress progress_;
+  uv_signal_t interrupt_{};
+  bool interrupted_ = false;
   bool moved_ = false;
   bool stalled_ = false;
 };

@@ -29,12 +29,21 @@ http::Settings HttpSettings(const config::Config& config) {
   return settings;
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const config::Config& config, std::string conninfo) {
+// Names in the ledger that no other process has, as far as randomness goes.
+sidecar::OwnBrokers MakeOwnBrokers(int workers) {
+  uint64_t random = 0;
+  SecureRandomBytes(&random, sizeof random);
+  const auto first = static_cast<int64_t>(random >> 2) + 1;  // room for the last; never 0
+  return {first, first + workers - 1};
+}
+
+sidecar::SidecarOptions SidecarOptionsOf(const config::Config& config, std::string conninfo,
+                                         sidecar::OwnBrokers own, int index) {
   sidecar::SidecarOptions options;
   options.connect = ConnectOptionsOf(config, std::move(conninfo));
   options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
-  SecureRandomBytes(&options.broker, sizeof options.broker);
-  options.broker = std::abs(options.broker);
+  options.own = own;
+  options.broker = own.first + index;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
@@ -60,6 +69,7 @@ Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budget(the_config.http.connections_max),
       delivered(kDeliveredMessagesMax),
+      own_brokers(MakeOwnBrokers(the_config.server.workers)),
       database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
 }
@@ -70,11 +80,12 @@ bool Shared::AllUp() const {
 }
 
 struct Worker::Parts {
-  Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health,
+  Parts(Shared& shared, int index, Loop& loop, std::string conninfo, api::HealthSource health,
         Timer::Callback note_health)
       : notices(shared.shards, loop),
-        sidecar(loop, SidecarOptionsOf(shared.config, std::move(conninfo)), shared.delivered,
-                notices),
+        sidecar(loop,
+                SidecarOptionsOf(shared.config, std::move(conninfo), shared.own_brokers, index),
+                shared.delivered, notices),
         engine(shared.shards, loop, shared.delivered),
         queue_manager(loop, *shared.admin),
         context{engine, queue_manager, loop, std::move(health), {}, {}},
@@ -113,7 +124,7 @@ void Worker::Start(const std::string& conninfo) {
       health.version = config::Version();
       health.worker_id = index_;
       health.check = [this] { return CheckHealth(); };
-      parts_ = std::make_unique<Parts>(shared_, loop_, conninfo, std::move(health),
+      parts_ = std::make_unique<Parts>(shared_, index_, loop_, conninfo, std::move(health),
                                        [this] { NoteHealth(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar};
       ready.set_value();

@@ -28,7 +28,8 @@ struct Shared {
   http::ConnectionBudget budget;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
-  admin::AdminPool* admin = nullptr;  // set before the first worker starts
+  const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
+  admin::AdminPool* admin = nullptr;      // set before the first worker starts
   std::atomic<bool> schema_ready{false};
   std::atomic<bool> draining{false};
   // Per worker: whether its sidecar commits. The broker is healthy when all do, whichever is asked.

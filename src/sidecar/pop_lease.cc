@@ -78,7 +78,7 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   }
   std::unordered_set<const Pop*> doubtful;  // the answer is older than what was announced
   for (const LeaseChunk::Row& row : chunk->rows) {
-    if (EndLeasing(KeyOf(row.partition, *row.pop->group))) doubtful.insert(row.pop.get());
+    if (EndLeasing(*row.pop->group, row.partition)) doubtful.insert(row.pop.get());
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
@@ -101,15 +101,21 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   scheduler_.Wake();
 }
 
-bool PopStateMachine::EndLeasing(int64_t key) {
+bool PopStateMachine::EndLeasing(PopGroup& group, PartitionId partition) {
+  const int64_t key = KeyOf(partition, group);
   leasing_.erase(key);
+  if (told_.erase(key) > 0) {
+    group.ring.Hint(partition);  // whatever the lease says, it may be over
+    QueueCheck(group);
+    announced_.insert(key);
+  }
   return announced_.erase(key) > 0;
 }
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   const int64_t key = KeyOf(partition, *pop.group);
-  EndLeasing(key);
+  EndLeasing(*pop.group, partition);
   if (pop.wildcard()) pop.group->ring.Add(partition);
   Unblock(key);
 }
@@ -131,13 +137,19 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     ForgetNames(group);
     return;
   }
-  if (state == "again" || state == "full") group.ring.Add(partition);
+  if (state == "empty") group.ring.Free(partition);
+  if (state == "again" || state == "full") {
+    group.ring.Add(partition);
+  } else {
+    ++pop->misses;
+  }
   if (state == "again") pop->again = true;
   if (state == "full") chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2));
   }
   if (state != "leased") return;
+  pop->misses = 0;
   if (pop->request.auto_ack) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
     chunk.more.emplace_back(&group, partition);

@@ -61,7 +61,10 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
   for (int row = 0; row < rows.rows(); ++row) {
     const auto index = static_cast<size_t>(rows.Int4(row, 0)) - 1;
     Pop& pop = *pops[index];
+    const bool others = pop.group->group_id != rows.Int4(row, 2);
+    if (others && pop.group->named()) ForgetNames(*pop.group);
     pop.group->queue_id = rows.Int4(row, 1);
+    queue_names_[pop.group->queue_id] = pop.group->queue;
     pop.group->group_id = rows.Int4(row, 2);
     if (pop.wildcard()) {
       found[index] = true;
@@ -96,45 +99,19 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
     log::Debug(
         "resolving a queue failed",
         {{"queue", group.queue}, {"group", group.name}, {"error", result.status.ToString()}});
-    group.round_queued = false;
-    std::vector<PopPtr> pops = std::move(group.resolving);
-    group.resolving.clear();
-    for (const PopPtr& pop : pops) {
-      if (pop->request.wait_ms > 0 && result.status.retryable()) {
-        Wait(pop);
-      } else {
-        Fail(pop, result.status);
-      }
-    }
+    FailRound(group, result.status);
     return;
   }
-  const int64_t now = loop_.NowMillis();
-  const pg::Rows& rows = result.rows[0];
-  bool live = false;
-  bool more = false;
-  for (int row = 0; row < rows.rows(); ++row) {
-    if (rows.IsNull(row, 0)) {
-      live = true;
-      more = !rows.IsNull(row, 2);
-      if (more) group.round_after = rows.Int4(row, 2);
-      continue;
-    }
-    const PartitionId partition{rows.Int4(row, 0)};
-    if (rows.Int8(row, 1) == 0) {
-      group.ring.Free(partition);  // another broker may have ended the lease that holds it
-      group.ring.Add(partition);
-    } else {
-      group.ring.AddAt(partition, now + rows.Int8(row, 1));
-    }
-  }
-  if (!live) {  // the queue was deleted, or its ids forgotten: the next ones may be others
-    ForgetNames(group);
+  const bool same = group.round_forgotten == group.forgotten;
+  const ResolvedPage page = same ? TakePage(group, result.rows[0]) : ResolvedPage{};
+  if (!page.live) {  // the queue was deleted, or its ids forgotten: the next ones may be others
+    if (same) ForgetNames(group);
     for (const PopPtr& pop : group.resolving) pop->resolve_round = group.rounds_begun + 1;
     EndRound(group);
     return;
   }
-  if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
-  if (more) {
+  if (page.next_after) {
+    group.round_after = *page.next_after;
     resolve_.push_back(&group);
     // Whoever can be served by this page need not wait for the last one.
     std::vector<PopPtr> pops = std::move(group.resolving);
@@ -153,15 +130,46 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
   scheduler_.Wake();
 }
 
+// One page of partitions goes into the ring.
+PopStateMachine::ResolvedPage PopStateMachine::TakePage(PopGroup& group, const pg::Rows& rows) {
+  const int64_t now = loop_.NowMillis();
+  ResolvedPage page;
+  for (int row = 0; row < rows.rows(); ++row) {
+    if (rows.IsNull(row, 0)) {
+      page.live = true;
+      if (!rows.IsNull(row, 2)) page.next_after = rows.Int4(row, 2);
+      continue;
+    }
+    const PartitionId partition{rows.Int4(row, 0)};
+    if (rows.Int8(row, 1) == 0) {
+      group.ring.Free(partition);  // another broker may have ended the lease that holds it
+      group.ring.Add(partition);
+    } else {
+      group.ring.AddAt(partition, now + rows.Int8(row, 1));
+    }
+  }
+  if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
+  return page;
+}
+
+void PopStateMachine::FailRound(PopGroup& group, const Status& status) {
+  group.round_queued = false;
+  group.round_waiting = false;
+  FailPops(group.resolving, status);
+  Unpin(group);
+}
+
 void PopStateMachine::EndRound(PopGroup& group) {
   group.rounds_done = group.rounds_begun;
   group.round_queued = false;
+  if (group.round_forgotten == group.forgotten) group.complete_generation = group.round_generation;
   std::vector<PopPtr> pops = std::move(group.resolving);
   group.resolving.clear();
   for (const PopPtr& pop : pops) {
     pop->confirmed = pop->resolve_round <= group.rounds_done;
     Advance(pop);
   }
+  Unpin(group);
 }
 
 }  // namespace queen::sidecar

@@ -1,5 +1,6 @@
-// The decisions: what a pop needs next, who is woken, what time brings. The round trips are in
-// pop_resolve.cc (names, resolve) and pop_lease.cc (lease, fetch, release).
+// The decisions: what a pop needs next, and what becomes of it. Waiting is in pop_wait.cc; the
+// round trips are in pop_resolve.cc (names, resolve), pop_tail.cc (what others did) and
+// pop_lease.cc (lease, fetch, release).
 #include "sidecar/pop_state_machine.h"
 
 #include <algorithm>
@@ -7,16 +8,22 @@
 namespace queen::sidecar {
 namespace {
 
-constexpr int64_t kDeadlineGraceMs = 200;  // for a pop that is on its way when its wait ends
-constexpr size_t kStageCount = 5;
+constexpr size_t kStageCount = 8;
+constexpr int64_t kBackgroundMs = 1'000;
+constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
+constexpr size_t kDoubtMax = 1'000;
 
 }  // namespace
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                                 const PopLimits& limits)
-    : loop_(loop), scheduler_(scheduler), cache_(cache), limits_(limits), timer_(loop, [this] {
-        OnTimer();
-      }) {}
+                                 const PopLimits& limits, OwnBrokers own)
+    : loop_(loop),
+      scheduler_(scheduler),
+      cache_(cache),
+      limits_(limits),
+      tail_(own),
+      timer_(loop, [this] { OnTimer(); }),
+      background_(loop, [this] { OnBackground(); }) {}
 
 PopStateMachine::~PopStateMachine() = default;
 
@@ -31,6 +38,8 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   pop->done = std::move(done);
   pop->group = &GroupOf(pop->request.queue, pop->request.group);
   ++pop->group->open_pops;
+  pop->group->used_ms = loop_.NowMillis();
+  if (!background_.IsActive()) background_.Start(kBackgroundMs, kBackgroundMs);
   pop->resolve_round = pop->group->rounds_begun + 1;
   pop->lease_id = MakeUuidV7();
   const bool waits = pop->request.wait_ms > 0;
@@ -74,6 +83,10 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
   return *group;
 }
 
+void PopStateMachine::Unpin(PopGroup& group) {
+  if (--group.pins == 0 && group.open_pops == 0 && !group.named()) unused_.push_back(&group);
+}
+
 void PopStateMachine::DropUse(PopGroup& group) {
   if (--group.open_pops == 0 && !group.named()) unused_.push_back(&group);
 }
@@ -86,7 +99,7 @@ void PopStateMachine::ForgetUnused() {
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   for (PopGroup* group : unused) {
-    if (group->open_pops > 0 || group->named() || group->round_queued) continue;
+    if (group->open_pops > 0 || group->named() || group->pins > 0) continue;
     auto& siblings = by_queue_[group->queue];
     std::erase(siblings, group);
     if (siblings.empty()) by_queue_.erase(group->queue);
@@ -141,14 +154,19 @@ void PopStateMachine::OnQueuesChanged() {
 void PopStateMachine::OnGroupChanged(PopGroup& group) {
   ++group.changes;
   ForgetNames(group);
-  for (const PopPtr& pop : group.waiters) {
-    pop->confirmed = false;
-    pop->resolve_round = group.rounds_begun + 1;
-  }
-  Wake(group, group.waiters.size(), [](const Pop&) { return true; });
+  for (const PopPtr& pop : group.waiters) Unconfirm(*pop);
+  WakeAll(group);
+}
+
+// It has to be found out again what is there for it.
+void PopStateMachine::Unconfirm(Pop& pop) {
+  pop.confirmed = false;
+  pop.resolve_round = pop.group->rounds_begun + 1;
+  pop.tail_read = 0;
 }
 
 void PopStateMachine::Forget() {
+  tail_.Drop();
   for (auto& [key, group] : groups_) {
     ForgetNames(*group);
     group->check_at_ms = loop_.NowMillis();
@@ -167,6 +185,7 @@ void PopStateMachine::StopWaiting() {
 
 void PopStateMachine::Shutdown() {
   timer_.Stop();
+  background_.Stop();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
   for (const PopPtr& pop : left) Fail(pop, Status(Code::kShuttingDown));
@@ -174,6 +193,10 @@ void PopStateMachine::Shutdown() {
 
 void PopStateMachine::ForgetNames(PopGroup& group) {
   group.ring.Clear();
+  group.hints_checked = group.ring.hints_total();
+  ++group.forgotten;
+  group.complete_generation = 0;
+  group.reconcile_after = 0;
   group.queue_id = 0;
   group.group_id = 0;
   group.partitions.clear();
@@ -222,6 +245,13 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   PopGroup& group = *pop->group;
   group.ring.MoveDue(loop_.NowMillis());
   pop->candidates.clear();
+  if (!IsComplete(group)) StartRound(group);
+  if (pop->misses >= kMissesMax && !group.ring.empty()) {  // it tells of what others have taken
+    pop->misses = 0;
+    group.ring.Doubt(kDoubtMax);
+    AwaitCheck(pop);
+    return;
+  }
   std::vector<PartitionId> in_flight;
   while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
     const auto partition = group.ring.Take();
@@ -244,68 +274,10 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
     return;
   }
   pop->state = PopState::kResolving;
-  group.resolving.push_back(pop);
-  if (!group.round_queued) {
-    group.round_queued = true;
-    ++group.rounds_begun;
-    group.round_after = 0;
-    resolve_.push_back(&group);
-  }
-  scheduler_.Wake();
-}
-
-// Nothing to take now: parks the pop, or answers that there is nothing.
-void PopStateMachine::Wait(const PopPtr& pop) {
-  if (pop->request.wait_ms <= 0 || !may_wait_ || loop_.NowMillis() >= pop->deadline_ms) {
-    Finish(pop, PopState::kEmpty, PopResult{});
-    return;
-  }
-  PopGroup& group = *pop->group;
-  pop->state = PopState::kWaiting;
-  group.waiters.push_back(pop);
-  ++waiting_;
-  if (group.check_at_ms == 0) {
-    group.check_at_ms = loop_.NowMillis() + group.check_interval_ms;
-  }
-  SetTimer(group.check_at_ms);
-  if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
-}
-
-// A partition has become ready: lets the first waiter try that wants it or takes any.
-void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
-  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
-  Wake(group, 1, [&](const Pop& pop) {
-    if (pop.wildcard() || *pop.request.partition == name) return true;
-    const auto known = group.partitions.find(*pop.request.partition);
-    return known != group.partitions.end() && known->second == id;
-  });
-}
-
-// The ring has been filled: lets as many waiters try as it can serve.
-void PopStateMachine::WakeForRing(PopGroup& group) {
-  Wake(group, group.ring.size(), [](const Pop& pop) { return pop.wildcard(); });
-}
-
-template <typename Wants>
-void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
-  std::vector<PopPtr> woken;
-  for (auto waiter = group.waiters.begin();
-       waiter != group.waiters.end() && woken.size() < count;) {
-    if (wants(**waiter)) {
-      woken.push_back(std::move(*waiter));
-      waiter = group.waiters.erase(waiter);
-      --waiting_;
-    } else {
-      ++waiter;
-    }
-  }
-  if (woken.empty()) return;
-  group.empty_checks = 0;
-  group.check_interval_ms = limits_.check_base_ms;
-  for (const PopPtr& pop : woken) {
-    pop->state = PopState::kPending;
-    if (!pop->wildcard()) pop->confirmed = false;
-    Advance(pop);
+  if (IsComplete(group)) {
+    AskTail(pop);
+  } else {
+    group.resolving.push_back(pop);
   }
 }
 
@@ -364,7 +336,7 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
 
 bool PopStateMachine::HasWork() const {
   return !naming_.empty() || !resolve_.empty() || !lease_.empty() || !fetch_.empty() ||
-         !release_.empty();
+         !release_.empty() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
 }
 
 void PopStateMachine::SendOne() {
@@ -376,6 +348,9 @@ void PopStateMachine::SendOne() {
     if (stage == 2 && !lease_.empty()) return SendLease();
     if (stage == 3 && !fetch_.empty()) return SendFetch();
     if (stage == 4 && !release_.empty()) return SendRelease();
+    if (stage == 5 && tail_.HasWork()) return SendTail();
+    if (stage == 6 && MayCheck()) return SendCheck();
+    if (stage == 7 && !reconcile_.empty()) return SendReconcile();
   }
 }
 
@@ -390,85 +365,6 @@ std::vector<PopPtr> PopStateMachine::TakeChunk(std::deque<PopPtr>& stage) const 
     if (chunk.back()->alone) break;
   }
   return chunk;
-}
-
-// ---- time
-
-void PopStateMachine::SetDeadline(const PopPtr& pop, int64_t at_ms) {
-  pop->deadline = deadlines_.emplace(at_ms, pop);
-  SetTimer(at_ms);
-}
-
-void PopStateMachine::SetTimer(int64_t at_ms) {
-  if (timer_at_ms_ != 0 && timer_at_ms_ <= at_ms) return;
-  timer_at_ms_ = std::max<int64_t>(at_ms, 1);
-  timer_.Start(at_ms - loop_.NowMillis());
-}
-
-void PopStateMachine::OnTimer() {
-  timer_at_ms_ = 0;
-  ForgetUnused();
-  const int64_t now = loop_.NowMillis();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const PopPtr pop = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
-    pop->deadline.reset();
-    if (pop->state == PopState::kWaiting) {
-      Finish(pop, PopState::kEmpty, PopResult{});
-    } else if (pop->request.wait_ms > 0) {
-      // On its way: it may still bring something, if it comes soon.
-      pop->request.wait_ms = 0;
-      pop->waited = true;
-      SetDeadline(pop, now + kDeadlineGraceMs);
-    } else if (pop->waited) {
-      Abandon(pop, PopResult{});
-    } else {
-      Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
-    }
-  }
-  int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
-  for (auto& [key, group] : groups_) {
-    for (const PartitionId partition : group->ring.MoveDue(now)) {
-      WakeWaiters(*group, partition, {});
-    }
-    if (group->waiters.empty()) {
-      group->check_at_ms = 0;
-    } else {
-      if (group->check_at_ms <= now) CheckGroup(*group, now);
-      next = std::min(next, group->check_at_ms);
-      if (const auto due = group->ring.next_due_ms()) next = std::min(next, *due);
-    }
-  }
-  if (!pops_.empty()) SetTimer(std::max(next, now + 1));
-}
-
-// The net under lost hints: one waiter of each kind asks the database again.
-void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
-  if (++group.empty_checks >= limits_.check_threshold) {
-    group.check_interval_ms =
-        std::min(static_cast<int64_t>(static_cast<double>(group.check_interval_ms) *
-                                      limits_.check_multiplier),
-                 limits_.check_max_ms);
-  }
-  group.check_at_ms = now + group.check_interval_ms;
-  if (!scheduler_.AnyUp()) return;
-  std::unordered_set<std::string> asked;  // by partition; "" stands for any
-  std::vector<PopPtr> checking;
-  for (auto waiter = group.waiters.begin(); waiter != group.waiters.end();) {
-    if (asked.insert((*waiter)->request.partition.value_or("")).second) {
-      checking.push_back(*waiter);
-      waiter = group.waiters.erase(waiter);
-      --waiting_;
-    } else {
-      ++waiter;
-    }
-  }
-  for (const PopPtr& pop : checking) {
-    pop->confirmed = false;
-    pop->resolve_round = group.rounds_begun + 1;
-    pop->state = PopState::kPending;
-    Advance(pop);
-  }
 }
 
 }  // namespace queen::sidecar

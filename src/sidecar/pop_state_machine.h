@@ -5,6 +5,8 @@
 //   stage    what one round trip does for its whole chunk
 //   naming   ids of queue, group and partition; makes the group's record at its first pop
 //   resolve  one page of partitions of one (queue, group), into its ready ring
+//   tail     what others have committed since the last read (pop_tail.cc)
+//   check    whether partitions that were hinted at have something
 //   lease    leases the candidates of all its pops
 //   fetch    reads the segments that are not in the cache
 //   release  gives leases back whose client has gone
@@ -26,6 +28,7 @@
 #include "sidecar/pop_types.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
+#include "sidecar/tail_reader.h"
 
 namespace queen::sidecar {
 
@@ -41,9 +44,17 @@ struct PopLimits {
   double check_multiplier = 2.0;
 };
 
+// How often waiting pops, or hints, had the database asked about one partition.
+struct HasPendingStats {
+  int64_t checks = 0;
+  int64_t hits = 0;
+  int64_t misses = 0;
+};
+
 class PopStateMachine final : public Scheduler::Source {
  public:
-  PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits);
+  PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
+                  OwnBrokers own);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -71,6 +82,7 @@ class PopStateMachine final : public Scheduler::Source {
   bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
   size_t open() const { return pops_.size(); }
+  const HasPendingStats& has_pending() const { return has_pending_; }
 
   bool HasWork() const override;
   void SendOne() override;
@@ -78,10 +90,20 @@ class PopStateMachine final : public Scheduler::Source {
  private:
   struct LeaseChunk;
 
+  struct CheckCall;
+  struct ResolvedPage {
+    bool live = false;  // the queue and the group are there
+    std::optional<int32_t> next_after;
+  };
+
   static void ForgetNames(PopGroup& group);
+  // A pinned group is referred to by something in a queue or in flight.
+  static void Pin(PopGroup& group) { ++group.pins; }
+  void Unpin(PopGroup& group);
   void DropUse(PopGroup& group);
   void ForgetUnused();
   void OnGroupChanged(PopGroup& group);
+  static void Unconfirm(Pop& pop);
   PopGroup& GroupOf(const std::string& queue, const std::string& name);
   // Decides what `pop` needs next and puts it there.
   void Advance(const PopPtr& pop);
@@ -89,6 +111,7 @@ class PopStateMachine final : public Scheduler::Source {
   void Wait(const PopPtr& pop);
   void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
   void WakeForRing(PopGroup& group);
+  void WakeAll(PopGroup& group);
   template <typename Wants>
   void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
@@ -102,12 +125,37 @@ class PopStateMachine final : public Scheduler::Source {
   void OnNamed(const std::vector<PopPtr>& pops, const pg::BatchResult& result);
   void SendResolve();
   void OnResolved(PopGroup& group, const pg::BatchResult& result);
+  ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows);
+  void FailRound(PopGroup& group, const Status& status);
   void EndRound(PopGroup& group);
+
+  bool IsComplete(const PopGroup& group) const;
+  bool InUse(const PopGroup& group) const;
+  void StartRound(PopGroup& group);
+  void BeginRound(PopGroup& group);
+  void AskTail(const PopPtr& pop);
+  void AwaitTail(PopGroup& group);
+  void SendTail();
+  void OnTail(const pg::BatchResult& result);
+  void Tell(const QueueNews& news);
+  void SettleAsking(PopGroup& group);
+  void TryHints(PopGroup& group);
+  void AwaitCheck(const PopPtr& pop);
+  void QueueCheck(PopGroup& group);
+  bool MayCheck() const { return !check_.empty() && !check_in_flight_; }
+  void SendCheck();
+  void OnChecked(const CheckCall& call, const pg::BatchResult& result);
+  bool OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
+  void ReleaseChecked(PopGroup& group);
+  void FailPops(std::vector<PopPtr>& pops, const Status& status);
+  void OnBackground();
+  void SendReconcile();
+  void OnReconciled(PopGroup& group, int64_t forgotten, const pg::BatchResult& result);
   void SendLease();
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
   // Drops a claim; whether the partition was announced while its lease was in flight.
-  bool EndLeasing(int64_t key);
+  bool EndLeasing(PopGroup& group, PartitionId partition);
   void DropClaim(const Pop& pop, PartitionId partition);
   void Unblock(int64_t key);
   void BeginFetch(const PopPtr& pop);
@@ -130,13 +178,22 @@ class PopStateMachine final : public Scheduler::Source {
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
-  std::vector<PopGroup*> unused_;              // perhaps: see ForgetUnused
-  std::unordered_map<uint64_t, PopPtr> pops_;  // not finished
+  std::unordered_map<int32_t, std::string> queue_names_;  // by the ids that groups were named with
+  std::vector<PopGroup*> unused_;                         // perhaps: see ForgetUnused
+  std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
   size_t waiting_ = 0;
   bool may_wait_ = true;
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;
+  TailReader tail_;
+  std::unordered_set<PopGroup*> tail_waiters_;  // with pops or a round behind a read
+  std::deque<PopGroup*> check_;                 // with hints to ask about
+  bool check_in_flight_ = false;
+  HasPendingStats has_pending_;
+  std::deque<PopGroup*> reconcile_;
+  uint32_t reconciled_number_ = 0;  // of the group that was looked at last
+  int64_t beats_ = 0;
   std::deque<PopPtr> lease_;
   std::deque<PopPtr> fetch_;
   struct Given {
@@ -151,11 +208,13 @@ class PopStateMachine final : public Scheduler::Source {
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).
   std::unordered_set<int64_t> leasing_;
   std::unordered_set<int64_t> announced_;  // of those, made ready since: the answer may be too old
+  std::unordered_set<int64_t> told_;       // of those, changed elsewhere since: as well
   uint32_t groups_made_ = 0;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   PopDeadlines deadlines_;
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running
+  Timer background_;
 };
 
 }  // namespace queen::sidecar

@@ -26,7 +26,7 @@ namespace queen::sidecar {
 enum class PopState {
   kPending,    // just arrived, or woken
   kNaming,     // the ids of its queue, group and partition are being looked up
-  kResolving,  // wildcard: the database is asked which partitions are ready
+  kResolving,  // wildcard: PostgreSQL is asked whether the empty ring is right (pop_tail.cc)
   kLeasing,    // wants or awaits a lease on its candidates
   kFetching,   // leased; segments that are not in the cache are being read
   kWaiting,    // long poll: in the waiters of its group
@@ -62,7 +62,10 @@ struct Pop {
   std::vector<Delivery> deliveries;
   std::vector<std::vector<SegmentKey>> segment_keys;  // per delivery
   int64_t resolve_round = 0;  // the first round of its group's resolve that saw all before it came
-  bool confirmed = false;     // the database has said since then what is ready
+  int64_t tail_read = 0;      // the first tail read that did; 0: not asked for yet
+  int64_t hints_upto = 0;     // of its group, those it waits for to be checked
+  int misses = 0;             // candidates in a row that had nothing
+  bool confirmed = false;     // the database has said since it came what is ready
   bool again = false;         // the lease said: ask again at once
   bool alone = false;         // a batch with it was refused: it goes by itself
   bool cancelled = false;     // the client has gone, or was answered already
@@ -81,6 +84,7 @@ struct PopGroup {
   int32_t queue_id = 0;  // 0: not known (yet), or the queue does not exist
   int32_t group_id = 0;
   size_t open_pops = 0;
+  int pins = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
 
   state::ReadyRing ring;
@@ -91,8 +95,26 @@ struct PopGroup {
   std::vector<PopPtr> resolving;
   int64_t rounds_begun = 0;
   int64_t rounds_done = 0;
-  bool round_queued = false;  // or in flight
+  bool round_queued = false;   // or in flight
+  bool round_waiting = false;  // queued behind the first tail read
   int32_t round_after = 0;
+  int64_t round_generation = 0;     // of the tail, when the round began
+  int64_t round_forgotten = 0;      // `forgotten` then
+  int64_t complete_generation = 0;  // in which a whole round has ended
+
+  // The tail: `asking` pops wait for a read that began after they came, then in `checking` for the
+  // answer about the hints it brought.
+  std::vector<PopPtr> asking;
+  std::vector<PopPtr> checking;
+  int64_t hints_checked = 0;  // of ring.hints_total()
+  bool check_queued = false;
+  int checks_in_flight = 0;
+  int64_t forgotten = 0;  // how often its names and ring were dropped
+
+  // The slow background resolve.
+  int64_t used_ms = 0;  // when the last pop came
+  int32_t reconcile_after = 0;
+  bool reconciling = false;
 
   // The net under lost hints, while somebody waits (seed: POP_WAIT_*).
   int64_t check_at_ms = 0;

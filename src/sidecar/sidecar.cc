@@ -25,7 +25,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
             [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
               notices.Pushed(queue, partition, id);
             }),
-      pop_(loop, scheduler_, cache_, options.pop),
+      pop_(loop, scheduler_, cache_, options.pop, options.own),
       ack_(loop, scheduler_, delivered, options.ack,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       int64_t ready_in_ms) {

@@ -21,8 +21,9 @@ namespace queen::sidecar {
 struct SidecarOptions {
   pg::ConnectOptions connect;
   int slots = 4;
-  // This sidecar's name in queen.batches, random, > 0; its transactions go by the negative of it.
+  // This sidecar's name in queen.batches, one of `own`, > 0; its transactions go by the negative.
   int64_t broker = 0;
+  OwnBrokers own;  // of the whole process
   size_t segment_cache_bytes = size_t{32} << 20;
   PushLimits push;
   PopLimits pop;

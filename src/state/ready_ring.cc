@@ -1,48 +1,82 @@
 #include "state/ready_ring.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace queen::state {
+namespace {
+
+constexpr size_t kStaleSlack = 64;
+
+}  // namespace
 
 bool ReadyRing::Add(PartitionId partition) {
-  if (held_.contains(partition.value)) return false;
+  if (held_.Contains(partition.value)) return false;
   CancelLater(partition.value);
-  if (!in_ready_.insert(partition.value).second) return false;
+  if (!in_ready_.Insert(partition.value)) return false;
   ready_.push_back(partition.value);
+  if (ready_.size() > 2 * in_ready_.size() + kStaleSlack) {
+    IdSet kept;
+    std::erase_if(ready_, [&](int32_t id) { return !in_ready_.Contains(id) || !kept.Insert(id); });
+  }
   return true;
 }
 
 void ReadyRing::AddAt(PartitionId partition, int64_t at_ms) {
-  if (in_ready_.contains(partition.value)) return;
-  if (const auto known = due_at_.find(partition.value); known != due_at_.end()) {
-    if (known->second->first <= at_ms) return;
-    CancelLater(partition.value);
+  if (in_ready_.Contains(partition.value)) return;
+  if (const auto known = due_at_.find(partition.value);
+      known != due_at_.end() && known->second <= at_ms) {
+    return;
   }
-  due_at_[partition.value] = due_.emplace(at_ms, partition.value);
+  SetLater(partition.value, at_ms);
 }
 
 void ReadyRing::Hold(PartitionId partition, int64_t until_ms) {
-  CancelLater(partition.value);
-  if (in_ready_.erase(partition.value) > 0) std::erase(ready_, partition.value);
-  held_.insert(partition.value);
-  due_at_[partition.value] = due_.emplace(until_ms, partition.value);
+  in_ready_.Erase(partition.value);
+  held_.Insert(partition.value);
+  SetLater(partition.value, until_ms);
 }
 
 void ReadyRing::Free(PartitionId partition) {
-  if (held_.erase(partition.value) > 0) CancelLater(partition.value);
+  if (held_.Erase(partition.value)) CancelLater(partition.value);
 }
 
 std::optional<PartitionId> ReadyRing::Take() {
-  if (ready_.empty()) return std::nullopt;
-  const int32_t first = ready_.front();
-  ready_.pop_front();
-  in_ready_.erase(first);
+  while (!ready_.empty()) {
+    const int32_t first = ready_.front();
+    ready_.pop_front();
+    if (in_ready_.Erase(first)) return PartitionId{first};
+  }
+  return std::nullopt;
+}
+
+void ReadyRing::Hint(PartitionId partition) {
+  if (!hinted_.Insert(partition.value)) return;
+  hints_.push_back(partition.value);
+  ++hints_total_;
+}
+
+std::optional<PartitionId> ReadyRing::TakeHint() {
+  if (hints_.empty()) return std::nullopt;
+  const int32_t first = hints_.front();
+  hints_.pop_front();
+  hinted_.Erase(first);
   return PartitionId{first};
+}
+
+void ReadyRing::Doubt(size_t count_max) {
+  for (size_t i = 0; i < count_max; ++i) {
+    const auto partition = Take();
+    if (!partition) return;
+    Hint(*partition);
+  }
 }
 
 std::vector<PartitionId> ReadyRing::MoveDue(int64_t now_ms) {
   std::vector<PartitionId> moved;
-  while (!due_.empty() && due_.begin()->first <= now_ms) {
-    const PartitionId partition{due_.begin()->second};
-    held_.erase(partition.value);
+  while (!due_.empty() && due_.front().first <= now_ms) {
+    const PartitionId partition{due_.front().second};
+    held_.Erase(partition.value);
     if (Add(partition)) moved.push_back(partition);
   }
   return moved;
@@ -50,22 +84,41 @@ std::vector<PartitionId> ReadyRing::MoveDue(int64_t now_ms) {
 
 std::optional<int64_t> ReadyRing::next_due_ms() const {
   if (due_.empty()) return std::nullopt;
-  return due_.begin()->first;
+  return due_.front().first;
 }
 
 void ReadyRing::Clear() {
-  ready_.clear();
-  in_ready_.clear();
-  held_.clear();
-  due_.clear();
-  due_at_.clear();
+  const int64_t hints_total = hints_total_;
+  *this = ReadyRing();
+  hints_total_ = hints_total;
+}
+
+void ReadyRing::SetLater(int32_t partition, int64_t at_ms) {
+  due_at_[partition] = at_ms;
+  due_.emplace_back(at_ms, partition);
+  std::push_heap(due_.begin(), due_.end(), std::greater<>());
+  DropStale();
 }
 
 void ReadyRing::CancelLater(int32_t partition) {
-  const auto known = due_at_.find(partition);
-  if (known == due_at_.end()) return;
-  due_.erase(known->second);
-  due_at_.erase(known);
+  if (due_at_.erase(partition) > 0) DropStale();
+}
+
+bool ReadyRing::IsStale(const Due& due) const {
+  const auto known = due_at_.find(due.second);
+  return known == due_at_.end() || known->second != due.first;
+}
+
+void ReadyRing::DropStale() {
+  if (due_.size() > 2 * due_at_.size() + kStaleSlack) {
+    due_.clear();
+    for (const auto& [partition, at_ms] : due_at_) due_.emplace_back(at_ms, partition);
+    std::make_heap(due_.begin(), due_.end(), std::greater<>());
+  }
+  while (!due_.empty() && IsStale(due_.front())) {
+    std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+    due_.pop_back();
+  }
 }
 
 }  // namespace queen::state

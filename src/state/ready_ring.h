@@ -1,18 +1,26 @@
 // ReadyRing: the partitions of one (queue, group) believed to have something to deliver, least
-// recently served first, and those that will have at a known time. Only a hint: the database
-// confirms each partition when it is leased, so a wrong entry costs one look and a missing one is
-// found by the next resolve.
+// recently served first, those that will have at a known time, and those somebody else may have
+// made ready. Only a hint: the database confirms each partition when it is leased, so a wrong entry
+// costs one look and a missing one is found by the next resolve.
+//
+//   a partition is   ready   in the ring
+//                    later   enters the ring at a known time, or earlier if it is heard of
+//                    held    nothing can be taken from it before a known time, whatever is heard
+//                    hinted  beside any of these or none: to be asked about
+//
+// Sized for a million partitions: 4 bytes and a few bits for one that is ready, about 70 bytes for
+// one that is held or later, nothing for the others.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "state/id_set.h"
 
 namespace queen::state {
 
@@ -31,7 +39,16 @@ class ReadyRing {
   // Takes the first.
   std::optional<PartitionId> Take();
 
-  bool IsHeld(PartitionId partition) const { return held_.contains(partition.value); }
+  bool IsHeld(PartitionId partition) const { return held_.Contains(partition.value); }
+
+  // Somebody else has done something to it: first in, first out, each once.
+  void Hint(PartitionId partition);
+  std::optional<PartitionId> TakeHint();
+  size_t hints() const { return hinted_.size(); }
+  // How many hints there have ever been.
+  int64_t hints_total() const { return hints_total_; }
+  // The first `count_max` of the ring have become doubtful: they are hints now.
+  void Doubt(size_t count_max);
 
   // Moves what is due into the ring; the partitions that became ready.
   std::vector<PartitionId> MoveDue(int64_t now_ms);
@@ -39,18 +56,27 @@ class ReadyRing {
   std::optional<int64_t> next_due_ms() const;
 
   void Clear();
-  size_t size() const { return ready_.size(); }
-  bool empty() const { return ready_.empty(); }
+  size_t size() const { return in_ready_.size(); }
+  bool empty() const { return in_ready_.empty(); }
   size_t later() const { return due_at_.size(); }
 
  private:
-  void CancelLater(int32_t partition);
+  using Due = std::pair<int64_t, int32_t>;
 
+  void SetLater(int32_t partition, int64_t at_ms);
+  void CancelLater(int32_t partition);
+  bool IsStale(const Due& due) const;
+  void DropStale();
+
+  // Entries whose partition has left in another way are stale, and skipped.
   std::deque<int32_t> ready_;
-  std::unordered_set<int32_t> in_ready_;
-  std::unordered_set<int32_t> held_;  // all of them are in due_
-  std::multimap<int64_t, int32_t> due_;
-  std::unordered_map<int32_t, std::multimap<int64_t, int32_t>::iterator> due_at_;
+  IdSet in_ready_;
+  IdSet held_;            // all of them are in due_at_
+  std::vector<Due> due_;  // a heap, the earliest first; stale ones are never in front
+  std::unordered_map<int32_t, int64_t> due_at_;
+  std::deque<int32_t> hints_;
+  IdSet hinted_;
+  int64_t hints_total_ = 0;
 };
 
 }  // namespace queen::state

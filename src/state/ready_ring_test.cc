@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <set>
+
 namespace queen::state {
 namespace {
 
@@ -62,6 +66,99 @@ TEST(ReadyRing, AHeldPartitionStaysOutUntilFreedOrDue) {
   EXPECT_EQ(ring.MoveDue(150).size(), 0U);
   EXPECT_EQ(ring.MoveDue(200).size(), 1U);
   EXPECT_EQ(ring.Take(), PartitionId{1});
+}
+
+TEST(ReadyRing, HintsAreTakenOnceInTheirOrderBesideWhateverElseIsKnown) {
+  ReadyRing ring;
+  ring.Hold({1}, 100);
+  ring.Hint({1});
+  ring.Hint({2});
+  ring.Hint({1});
+  EXPECT_EQ(ring.hints(), 2U);
+  EXPECT_EQ(ring.hints_total(), 2);
+  EXPECT_EQ(ring.TakeHint(), PartitionId{1});
+  EXPECT_TRUE(ring.IsHeld({1}));
+  ring.Hint({1});  // again, after it was taken
+  EXPECT_EQ(ring.TakeHint(), PartitionId{2});
+  EXPECT_EQ(ring.TakeHint(), PartitionId{1});
+  EXPECT_EQ(ring.TakeHint(), std::nullopt);
+  ring.Clear();
+  EXPECT_EQ(ring.hints_total(), 3);
+}
+
+TEST(ReadyRing, DoubtMakesHintsOfTheFirst) {
+  ReadyRing ring;
+  for (int32_t id = 1; id <= 3; ++id) ring.Add({id});
+  ring.Doubt(2);
+  EXPECT_EQ(ring.size(), 1U);
+  EXPECT_EQ(ring.hints(), 2U);
+  EXPECT_EQ(ring.Take(), PartitionId{3});
+  EXPECT_EQ(ring.TakeHint(), PartitionId{1});
+}
+
+// A model of what the ring promises, and that it forgets what has left in another way.
+TEST(ReadyRing, AgreesWithASlowRing) {
+  std::mt19937 random(3);
+  ReadyRing ring;
+  std::set<int32_t> ready;
+  std::map<int32_t, int64_t> later;
+  std::set<int32_t> held;
+  int64_t now = 0;
+  for (int step = 0; step < 50'000; ++step) {
+    const auto id = static_cast<int32_t>(random() % 20);
+    const int64_t at = now + static_cast<int64_t>(random() % 50);
+    switch (random() % 6) {
+      case 0:
+        if (!held.contains(id)) {
+          later.erase(id);
+          EXPECT_EQ(ring.Add({id}), ready.insert(id).second);
+        } else {
+          EXPECT_FALSE(ring.Add({id}));
+        }
+        break;
+      case 1:
+        ring.AddAt({id}, at);
+        if (!ready.contains(id) && (!later.contains(id) || at < later[id])) later[id] = at;
+        break;
+      case 2:
+        ring.Hold({id}, at);
+        ready.erase(id);
+        held.insert(id);
+        later[id] = at;
+        break;
+      case 3:
+        ring.Free({id});
+        if (held.erase(id) > 0) later.erase(id);
+        break;
+      case 4:
+        if (const auto taken = ring.Take()) {
+          EXPECT_EQ(ready.erase(taken->value), 1U);
+        } else {
+          EXPECT_TRUE(ready.empty());
+        }
+        break;
+      default:
+        now += static_cast<int64_t>(random() % 5);
+        size_t moved = ring.MoveDue(now).size();
+        for (auto due = later.begin(); due != later.end();) {
+          if (due->second > now) {
+            ++due;
+            continue;
+          }
+          held.erase(due->first);
+          ready.insert(due->first);
+          due = later.erase(due);
+          --moved;
+        }
+        EXPECT_EQ(moved, 0U);
+    }
+    EXPECT_EQ(ring.size(), ready.size());
+    EXPECT_EQ(ring.later(), later.size());
+    EXPECT_EQ(ring.IsHeld({id}), held.contains(id));
+    std::optional<int64_t> next;
+    for (const auto& [partition, due] : later) next = std::min(next.value_or(due), due);
+    ASSERT_EQ(ring.next_due_ms(), next);
+  }
 }
 
 }  // namespace

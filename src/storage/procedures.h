@@ -35,6 +35,10 @@ extern const pg::Statement kFetch;
 extern const pg::Statement kRelease;
 // queue_id, group_id, after, page -> partition_id, ready_in_ms, next_after
 extern const pg::Statement kResolve;
+// since or NULL, limit, own_first, own_last -> queue_id, partitions, next_since, truncated
+extern const pg::Statement kTail;
+// partitions, groups -> ordinal, pending, ready_in_ms
+extern const pg::Statement kHasPending;
 
 // partitions, groups text[], txns -> ordinal, queue_name, partition_name, group_id, seq
 extern const pg::Statement kFindAckTargets;

@@ -1,12 +1,14 @@
 """`queen bench`: every scenario against the real broker, and its checker against one that lies."""
 
 import json
+import signal
 import subprocess
 
 import pytest
 
 from support.broker import Broker, base_environment, binary
 from support.lying_broker import LyingBroker
+from support.process import wait_until
 
 
 def run_bench(*words, timeout=120):
@@ -193,10 +195,11 @@ def test_lies_are_found_and_counted(lying_broker, scenario, lies, expected):
     assert report["errors"]["count"] == ("lost" in expected), "waiting in vain is the only error"
 
 
-def test_a_doubled_last_message_is_found_after_the_drain(lying_broker):
-    liar = lying_broker(lie={199: "double"}.get)
-    report = bench(liar.url, "drain", "--fill", 200, "--producers", 1, "--push-batch", 1,
-                   "--batch", 1, "--partitions", 1, code=1)
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_message_that_comes_back_after_the_drain_is_found(lying_broker, connections):
+    liar = lying_broker(lie={19: "echo"}.get)
+    report = bench(liar.url, "drain", "--fill", 20, "--producers", 1, "--push-batch", 1,
+                   "--batch", 1, "--partitions", 1, "--connections", connections, code=1)
     assert faults(report) == {"duplicated": 1}
 
 
@@ -237,6 +240,23 @@ def test_a_refused_ack_is_an_error(lying_broker):
     report = bench(lying_broker(refuse=refuse).url, "drain", "--fill", 20, "--producers", 1,
                    "--push-batch", 1, "--batch", 1, "--partitions", 20, "--stall", 2, code=1)
     assert report["errors"]["kinds"][0] == {"text": "ack: Invalid or expired lease", "count": 1}
+
+
+def test_an_interrupted_run_still_reports(broker):
+    process = subprocess.Popen([binary(), "bench", "soak", "--url", broker.url, "--seconds", "600",
+                                "--rate", "100", "--push-batch", "1", "--warmup", "0", "--json",
+                                "--queue", "interrupted"],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env=base_environment())
+    wait_until(lambda: broker.get("/api/v1/pop/queue/interrupted?consumerGroup=x").status == 200,
+               what="the first message")
+    process.send_signal(signal.SIGINT)
+    report = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 1
+    assert report["errors"]["kinds"] == [{"text": "interrupted", "count": 1}]
+    assert row(report, "end to end")["messages"] >= 0
+    assert report["check"]["pushed"] == report["check"]["received"] > 0
+    assert broker.get("/api/v1/pop/queue/interrupted?consumerGroup=y").status == 204, "deleted"
 
 
 def test_nobody_listens():

@@ -61,16 +61,7 @@ RULES = (
          (Edit('src/sidecar/push.cc', '      AskWhetherCommitted(batch);\n', '      GoAgain(*batch);\n'),),
          (BROKER + 'test_a_push_in_doubt_is_resolved_before_it_is_answered',), 'nothing twice'),
     Rule('empty_ring_is_confirmed', 'An empty ready ring is confirmed by the database before a 204.',
-         (Edit('src/sidecar/pop_resolve.cc', 'pop->confirmed = pop->resolve_round <= group.rounds_done;', 'pop->confirmed = true;'),
-          Edit('src/sidecar/pop_state_machine.cc', '''  if (pop->confirmed) {
-    Wait(pop);
-    return;
-  }
-  pop->state = PopState::kResolving;''', '''  if (pop->confirmed || group.rounds_done > 0) {
-    Wait(pop);
-    return;
-  }
-  pop->state = PopState::kResolving;''')),
+         (Edit('src/sidecar/pop_state_machine.cc', '    AskTail(pop);\n', '    Wait(pop);\n'),),
          (BROKER + 'test_an_empty_ring_is_confirmed_by_the_database',), '204'),
 
     Rule('broker_folds_acks', 'The verdicts of all callers on one (partition, group) are folded into one row.',

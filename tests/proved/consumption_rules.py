@@ -11,7 +11,7 @@ ASYNCHRONOUS = "set_config('synchronous_commit', 'off', true)"
 
 RULES = (
     Rule('stale_winner_loses', 'A winner that is not its key\'s maximum has lost and removes its row.',
-         (Edit('sql/procedures/drop_stale_progress.sql', 'AND k.epoch < (SELECT', 'AND false AND k.epoch < (SELECT'),),
+         (Edit('sql/procedures/drop_stale_progress.sql', 'WHERE k.epoch < (SELECT', 'WHERE false AND k.epoch < (SELECT'),),
          ('isolation/stale_progress', 'isolation/stale_ack'), r'\+\s+2\|(leased|applied)'),
     Rule('stale_lease_reply', 'Replies of leases come only from rows that passed.',
          (Edit(LEASE, 'IF cardinality(v_lost) > 0 THEN', 'IF false THEN'),), ('isolation/stale_progress',), r'\+\s+2\|leased'),
@@ -93,7 +93,7 @@ RULES = (
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
          ('contract/pop_sm_resolve',), '3:0 6:0'),
     Rule('one_predicate_pending', 'So does has_pending.',
-         (Edit('sql/procedures/has_pending_messages.sql', "coalesce(a.state = 'ready', false)", 'coalesce(a.avail_end > a.cursor, false)'),),
+         (Edit('sql/procedures/has_pending_messages.sql', "a.state = 'ready'", 'coalesce(a.avail_end > a.cursor, false)'),),
          ('contract/pop_sm_resolve',), '2 t'),
 
     Rule('start_is_positions', 'The start of a `new` group is the ends of the partitions at its first pop, not a time.',

@@ -2,8 +2,8 @@
 
 It keeps partitions in order, leases and settles. `lie` is asked once per stored message with its
 number (from 0) and returns what to do with it: None (store it), "drop" (say queued, forget it),
-"double" (store it twice), "swap" (store it before its predecessor), "foreign" (store something
-else as well). Its JSON has another order of keys and more white space than the real one's.
+"double" (store it twice), "echo" (store it again when it is acked, and wake nobody), "swap" (store it
+before its predecessor), "foreign" (store something else as well). Its JSON has another order of keys and more white space than the real one's.
 """
 
 import collections
@@ -28,6 +28,7 @@ class Store:
         self.changed = threading.Condition()
         self.lie = lie or (lambda number: None)
         self.stored = 0
+        self.echoes = {}  # by transactionId
         self.queues = collections.defaultdict(lambda: collections.defaultdict(Partition))
 
     def push(self, item):
@@ -42,6 +43,8 @@ class Store:
             messages.insert(len(messages) - 1, message)
             return
         messages.append(message)
+        if what == "echo":
+            self.echoes[message[0]] = message
         if what == "double":
             messages.append(message)
         if what == "foreign":
@@ -109,10 +112,15 @@ def make_handler(store, refuse):
                 return
             acks = body["acknowledgments"]
             with store.changed:
+                acks_echoed = any(ack["transactionId"] in store.echoes for ack in acks)
                 for ack in acks:
                     queue, name = ack["partitionId"].split("/")
-                    store.queues[queue][name].leased -= 1
-                store.changed.notify_all()
+                    partition = store.queues[queue][name]
+                    partition.leased -= 1
+                    if ack["transactionId"] in store.echoes:
+                        partition.messages.append(store.echoes.pop(ack["transactionId"]))
+                if not acks_echoed:
+                    store.changed.notify_all()
             self.answer(200, [{"success": True, "error": None} for _ in acks])
 
         def do_GET(self):  # pylint: disable=invalid-name

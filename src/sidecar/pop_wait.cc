@@ -1,0 +1,180 @@
+// Waiting: how a pop with `wait` is parked, who is woken, and what time brings. A parked pop is in
+// its group's `waiters`, first come, first served, and costs memory only. It leaves when something
+// it may want is ready (Wake), when its deadline comes, or when its client has gone; and now and
+// then, at growing intervals, the database is asked in its place (CheckGroup).
+#include <algorithm>
+
+#include "sidecar/pop_state_machine.h"
+
+namespace queen::sidecar {
+namespace {
+
+constexpr int64_t kDeadlineGraceMs = 200;  // for a pop that is on its way when its wait ends
+constexpr int64_t kLightCheckMs = 500;     // from this interval on has_pending_messages is asked
+
+}  // namespace
+
+// Nothing to take now: parks the pop, or answers that there is nothing.
+void PopStateMachine::Wait(const PopPtr& pop) {
+  if (pop->request.wait_ms <= 0 || !may_wait_ || loop_.NowMillis() >= pop->deadline_ms) {
+    Finish(pop, PopState::kEmpty, PopResult{});
+    return;
+  }
+  PopGroup& group = *pop->group;
+  pop->state = PopState::kWaiting;
+  group.waiters.push_back(pop);
+  ++waiting_;
+  if (group.check_at_ms == 0) {
+    group.check_at_ms = loop_.NowMillis() + group.check_interval_ms;
+  }
+  SetTimer(group.check_at_ms);
+  if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
+}
+
+// A partition has become ready: lets the first waiter try that wants it or takes any.
+void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
+  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
+  Wake(group, 1, [&](const Pop& pop) {
+    if (pop.wildcard() || *pop.request.partition == name) return true;
+    const auto known = group.partitions.find(*pop.request.partition);
+    return known != group.partitions.end() && known->second == id;
+  });
+}
+
+// The ring has been filled: lets as many waiters try as it can serve.
+void PopStateMachine::WakeForRing(PopGroup& group) {
+  Wake(group, group.ring.size(), [](const Pop& pop) { return pop.wildcard(); });
+}
+
+void PopStateMachine::WakeAll(PopGroup& group) {
+  Wake(group, group.waiters.size(), [](const Pop&) { return true; });
+}
+
+template <typename Wants>
+void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
+  std::vector<PopPtr> woken;
+  for (auto waiter = group.waiters.begin();
+       waiter != group.waiters.end() && woken.size() < count;) {
+    if (wants(**waiter)) {
+      woken.push_back(std::move(*waiter));
+      waiter = group.waiters.erase(waiter);
+      --waiting_;
+    } else {
+      ++waiter;
+    }
+  }
+  if (woken.empty()) return;
+  group.empty_checks = 0;
+  group.check_interval_ms = limits_.check_base_ms;
+  for (const PopPtr& pop : woken) {
+    pop->state = PopState::kPending;
+    if (!pop->wildcard()) pop->confirmed = false;
+    Advance(pop);
+  }
+}
+
+// ---- time
+
+void PopStateMachine::SetDeadline(const PopPtr& pop, int64_t at_ms) {
+  pop->deadline = deadlines_.emplace(at_ms, pop);
+  SetTimer(at_ms);
+}
+
+void PopStateMachine::SetTimer(int64_t at_ms) {
+  if (timer_at_ms_ != 0 && timer_at_ms_ <= at_ms) return;
+  timer_at_ms_ = std::max<int64_t>(at_ms, 1);
+  timer_.Start(at_ms - loop_.NowMillis());
+}
+
+void PopStateMachine::OnTimer() {
+  timer_at_ms_ = 0;
+  ForgetUnused();
+  const int64_t now = loop_.NowMillis();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const PopPtr pop = deadlines_.begin()->second;
+    deadlines_.erase(deadlines_.begin());
+    pop->deadline.reset();
+    if (pop->state == PopState::kWaiting) {
+      Finish(pop, PopState::kEmpty, PopResult{});
+    } else if (pop->request.wait_ms > 0) {
+      // On its way: it may still bring something, if it comes soon.
+      pop->request.wait_ms = 0;
+      pop->waited = true;
+      SetDeadline(pop, now + kDeadlineGraceMs);
+    } else if (pop->waited) {
+      Abandon(pop, PopResult{});
+    } else {
+      Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
+    }
+  }
+  int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
+  for (auto& [key, group] : groups_) {
+    for (const PartitionId partition : group->ring.MoveDue(now)) {
+      WakeWaiters(*group, partition, {});
+    }
+    if (group->waiters.empty()) {
+      group->check_at_ms = 0;
+    } else {
+      if (group->check_at_ms <= now) CheckGroup(*group, now);
+      next = std::min(next, group->check_at_ms);
+      if (const auto due = group->ring.next_due_ms()) next = std::min(next, *due);
+    }
+  }
+  if (!pops_.empty()) SetTimer(std::max(next, now + 1));
+}
+
+// The net under lost hints. Whoever waits for any partition is served by a read of the tail, and
+// for one partition by has_pending_messages, all of a tick in one call; while the interval is
+// short, and while names are not known, one waiter of each kind tries instead.
+void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
+  if (++group.empty_checks >= limits_.check_threshold) {
+    group.check_interval_ms =
+        std::min(static_cast<int64_t>(static_cast<double>(group.check_interval_ms) *
+                                      limits_.check_multiplier),
+                 limits_.check_max_ms);
+  }
+  group.check_at_ms = now + group.check_interval_ms;
+  if (!scheduler_.AnyUp()) return;
+  const bool light = group.check_interval_ms >= kLightCheckMs;
+  const bool in_flight = group.check_queued || group.checks_in_flight > 0;
+  bool any_wildcard = false;
+  std::unordered_set<std::string> asked;  // by partition; "" stands for any
+  std::vector<PopPtr> checking;
+  for (auto waiter = group.waiters.begin(); waiter != group.waiters.end();) {
+    const Pop& pop = **waiter;
+    if (group.named() && pop.wildcard()) {
+      any_wildcard = true;
+      ++waiter;
+      continue;
+    }
+    if (group.named() && light) {
+      const auto known = group.partitions.find(*pop.request.partition);
+      if (known != group.partitions.end()) {
+        if (!in_flight) group.ring.Hint(known->second);
+        ++waiter;
+        continue;
+      }
+    }
+    if (asked.insert((*waiter)->request.partition.value_or("")).second) {
+      checking.push_back(*waiter);
+      waiter = group.waiters.erase(waiter);
+      --waiting_;
+    } else {
+      ++waiter;
+    }
+  }
+  if (any_wildcard && IsComplete(group)) {
+    tail_.Ask();
+    scheduler_.Wake();
+  } else if (any_wildcard) {
+    StartRound(group);
+  }
+  QueueCheck(group);
+  for (const PopPtr& pop : checking) {
+    Unconfirm(*pop);
+    pop->state = PopState::kPending;
+    Advance(pop);
+  }
+}
+
+}  // namespace queen::sidecar
