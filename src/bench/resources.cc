@@ -44,7 +44,7 @@ Result<Resources> Resources::Open(const Options& options, const Target& target,
 
   const std::string given = options.database.empty() ? environment_database : options.database;
   resources.conninfo_ = given;
-  if (given.empty() && resources.postmaster_) {
+  if (given.empty() && resources.OwnsCluster()) {
     resources.conninfo_ = EmbeddedConninfo(*resources.postmaster_).value_or("");
   }
   if (resources.conninfo_.empty()) return resources;
@@ -58,6 +58,12 @@ Result<Resources> Resources::Open(const Options& options, const Target& target,
     resources.conninfo_.clear();
   }
   return resources;
+}
+
+bool Resources::OwnsCluster() const {
+  if (!broker_ || !postmaster_) return false;
+  const auto postmaster = ReadProcess(*postmaster_);
+  return postmaster && postmaster->parent == *broker_;
 }
 
 Usage Resources::Begin() {

@@ -48,6 +48,8 @@ class Resources {
   const std::string& conninfo() const { return conninfo_; }
 
  private:
+  // Whether the postmaster is the broker's own: only then is its database the broker's for sure.
+  bool OwnsCluster() const;
   std::optional<double> WalBytes();
 
   std::optional<pid_t> broker_;

@@ -71,7 +71,8 @@ void RunDrain(Run& run, Resources& resources, Report& report) {
   Producers producers(workload, ProducerShape(options));
   Consumers consumers(workload, ConsumerShape(options));
   if (!producers.Open() || !consumers.Open()) return;
-  if (Fill(workload, producers, options.fill, options.push_batch)) {
+  report.verified = Fill(workload, producers, options.fill, options.push_batch);
+  if (report.verified) {
     if (options.with_push) {
       MeasureBoth(workload, resources, producers, consumers, report);
     } else {
@@ -79,7 +80,7 @@ void RunDrain(Run& run, Resources& resources, Report& report) {
     }
     DrainToEnd(workload, consumers);
   }
-  Settle(workload, true, report);
+  Settle(workload, report.verified, report);
   DeleteQueue(run, run.queue());
 }
 

@@ -11,12 +11,14 @@ constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int64_t kVerifyConnections = 8;
 constexpr int64_t kVerifyBatch = 1'000;
 
-void Verify(Workload& workload) {
+// False: the broker could not be asked.
+bool Verify(Workload& workload) {
   workload.run.progress().Begin("verify", &workload.ledger);
   Consumers consumers(workload, {.connections = kVerifyConnections, .batch = kVerifyBatch});
-  if (!consumers.Open()) return;
+  if (!consumers.Open()) return false;
   consumers.Start();
   DrainToEnd(workload, consumers);
+  return true;
 }
 
 }  // namespace
@@ -53,8 +55,7 @@ void RunPush(Run& run, Resources& resources, Report& report) {
 
   producers.Stop();
   run.Until([&] { return producers.idle(); });
-  report.verified = !options.no_verify;
-  if (report.verified) Verify(workload);
+  report.verified = !options.no_verify && !run.stalled() && Verify(workload);
   Settle(workload, report.verified, report);
   DeleteQueue(run, run.queue());
 }

@@ -284,6 +284,5 @@ def test_a_bad_database_or_process_is_named(broker):
 
 
 def test_a_transaction_cannot_be_held_in_an_unknown_database(lying_broker):
-    code, _, err = run_bench("soak", "--url", lying_broker().url, "--hold-transaction",
-                             "--broker-pid", 1)
+    code, _, err = run_bench("soak", "--url", lying_broker().url, "--hold-transaction")
     assert code == 2 and "--hold-transaction" in err
