@@ -89,11 +89,11 @@ bool ReadBool(const std::vector<Rows>& rows) { return rows[0].Bool(0, 0); }
 }  // namespace
 
 template <typename T, typename Read>
-void AsyncQueueManager::Ask(pg::Batch batch, Read read, Done<T> done) {
+void AsyncQueueManager::Ask(pg::Batch&& batch, Read read, Done<T> done) {
   here_.AssertOwner();
   pool_.Execute(here_, std::move(batch),
                 [read, done = std::move(done),
-                 alive = std::weak_ptr(alive_)](pg::BatchResult result) mutable {
+                 alive = std::weak_ptr(alive_)](const pg::BatchResult& result) mutable {
                   if (alive.expired()) return;
                   if (result.ok()) {
                     done(Result<T>(read(result.rows)));

@@ -32,7 +32,7 @@ class AsyncQueueManager final : public QueueManager {
  private:
   // `read` makes the result of the rows of a batch that succeeded.
   template <typename T, typename Read>
-  void Ask(pg::Batch batch, Read read, Done<T> done);
+  void Ask(pg::Batch&& batch, Read read, Done<T> done);
   void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
 
   Loop& here_;

@@ -27,8 +27,8 @@ class PushTest : public ApiTest {
     const size_t before = engine_.pushes.size();
     Send("POST", kPath, body);
     EXPECT_EQ(engine_.pushes.size(), before + 1) << body << " -> " << Answer();
-    static const std::vector<PushItem> kNone;
-    return engine_.pushes.size() > before ? engine_.pushes.back().items : kNone;
+    static const std::vector<PushItem> none;
+    return engine_.pushes.size() > before ? engine_.pushes.back().items : none;
   }
   // The first item of such a body.
   const PushItem& Item(std::string_view fields) {

@@ -159,7 +159,7 @@ void Server::ShutDown() {
 
 // Runs `step` for every worker, then `done` on this loop when all have finished it.
 void Server::ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
-                           std::function<void()> done) {
+                           const std::function<void()>& done) {
   auto left = std::make_shared<size_t>(workers_.size());
   for (const auto& worker : workers_) {
     step(*worker, [this, left, done] {

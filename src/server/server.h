@@ -41,7 +41,7 @@ class Server {
   void OnSignal(int number);
   void ShutDown();
   void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
-                     std::function<void()> done);
+                     const std::function<void()>& done);
   void StopDatabase();
 
   const config::Config& config_;

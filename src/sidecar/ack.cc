@@ -118,7 +118,7 @@ void AckQueue::SendFind() {
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(txns));
   scheduler_.Execute(
       *this, 0, pg::Batch(storage::kFindAckTargets, std::move(params)),
-      [this, calls = std::move(calls)](pg::BatchResult result) { OnFound(calls, result); });
+      [this, calls = std::move(calls)](const pg::BatchResult& result) { OnFound(calls, result); });
 }
 
 void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
@@ -282,7 +282,7 @@ void AckQueue::SendBatch() {
   params.Add(std::move(retry_froms)).Add(std::move(ends)).Add(std::move(item_keys));
   params.Add(std::move(item_seqs)).Add(std::move(item_kinds)).Add(std::move(item_errors));
   scheduler_.Execute(*this, items, pg::Batch(storage::kAckMessages, std::move(params)),
-                     [this, batch](pg::BatchResult result) { OnAcked(batch, result); });
+                     [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
 }
 
 void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {

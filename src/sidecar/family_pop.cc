@@ -81,10 +81,10 @@ void FamilyPop::EndRound() {
     Finish(PopResult{});
     return;
   }
-  pause_ = std::make_unique<Timer>(loop_, [self = shared_from_this()] {
-    const auto keep = self;  // the timer holds it otherwise
-    keep->pause_.reset();
-    keep->Start();
+  pause_ = std::make_unique<Timer>(loop_, [self = shared_from_this()]() mutable {
+    const auto kept = std::move(self);  // the timer, which ends here, held it
+    kept->pause_.reset();
+    kept->Start();
   });
   pause_->Start(std::min(pause_ms_, left));
   pause_ms_ = std::min(pause_ms_ * 2, kRoundMaxMs);

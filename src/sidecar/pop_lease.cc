@@ -63,7 +63,7 @@ void PopStateMachine::SendLease() {
   params.Add(std::move(auto_acks)).Int8(limits_.bytes_max);
   scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
                      pg::Batch(storage::kLease, std::move(params)),
-                     [this, chunk](pg::BatchResult result) { OnLeased(chunk, result); });
+                     [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
 }
 
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
@@ -115,13 +115,15 @@ void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
 }
 
 void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
-  const auto& [pop, partition, group_id, changes] =
-      chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  const LeaseChunk::Row& asked = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  const PopPtr& pop = asked.pop;
+  const PartitionId partition = asked.partition;
   PopGroup& group = *pop->group;
   const std::string_view state = rows.Text(row, 1);
   const int64_t now = loop_.NowMillis();
   const auto hold = [&](int64_t ms) {
-    if (changes != group.changes) return;  // a seek or the like may have ended what this tells of
+    if (asked.changes != group.changes)
+      return;  // a seek or the like may have ended what this tells of
     group.ring.Hold(partition, now + ms);
     SetTimer(now + ms);
   };
@@ -144,7 +146,7 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   }
   Delivery delivery;
   delivery.partition = partition;
-  delivery.group_id = group_id;
+  delivery.group_id = asked.group_id;
   delivery.queue_name = group.queue;
   delivery.cursor = rows.Int8(row, 3);
   delivery.end = rows.Int8(row, 4);
@@ -218,7 +220,7 @@ void PopStateMachine::SendFetch() {
   const auto count = static_cast<int64_t>(pops.size());
   scheduler_.Execute(*this, count, pg::Batch(storage::kFetch, std::move(params)),
                      [this, pops = std::move(pops), keys = std::move(keys)](
-                         pg::BatchResult result) { OnFetched(pops, keys, result); });
+                         const pg::BatchResult& result) { OnFetched(pops, keys, result); });
 }
 
 void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,

@@ -48,7 +48,7 @@ void PopStateMachine::SendNaming() {
   const auto count = static_cast<int64_t>(pops.size());
   scheduler_.Execute(
       *this, count, pg::Batch(storage::kNamePops, std::move(params)),
-      [this, pops = std::move(pops)](pg::BatchResult result) { OnNamed(pops, result); });
+      [this, pops = std::move(pops)](const pg::BatchResult& result) { OnNamed(pops, result); });
 }
 
 void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchResult& result) {
@@ -88,7 +88,7 @@ void PopStateMachine::SendResolve() {
   params.Int4(group.queue_id).Int4(group.group_id).Int4(group.round_after);
   params.Int4(limits_.resolve_page);
   scheduler_.Execute(*this, 1, pg::Batch(storage::kResolve, std::move(params)),
-                     [this, &group](pg::BatchResult result) { OnResolved(group, result); });
+                     [this, &group](const pg::BatchResult& result) { OnResolved(group, result); });
 }
 
 void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result) {

@@ -203,12 +203,13 @@ void PushQueue::SendEnsure() {
   params.Add(std::move(queues)).Add(std::move(names));
   scheduler_.Execute(*this, static_cast<int64_t>(count),
                      pg::Batch(storage::kEnsurePartitions, std::move(params)),
-                     [this, partitions = std::move(partitions)](pg::BatchResult result) {
-                       OnEnsured(partitions, std::move(result));
+                     [this, partitions = std::move(partitions)](const pg::BatchResult& result) {
+                       OnEnsured(partitions, result);
                      });
 }
 
-void PushQueue::OnEnsured(const std::vector<Partition*>& partitions, pg::BatchResult result) {
+void PushQueue::OnEnsured(const std::vector<Partition*>& partitions,
+                          const pg::BatchResult& result) {
   if (result.ok()) {
     const pg::Rows& rows = result.rows[0];
     for (int row = 0; row < rows.rows(); ++row) {
@@ -287,12 +288,12 @@ void PushQueue::SendBatch() {
   }
   scheduler_.Execute(*this, batch->items,
                      pg::Batch(storage::kPushMessages, std::move(params).Take(broker_, batch->n)),
-                     [this, batch](pg::BatchResult result) { OnPushed(batch, std::move(result)); });
+                     [this, batch](const pg::BatchResult& result) { OnPushed(batch, result); });
 }
 
 // ---- from PostgreSQL
 
-void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, pg::BatchResult result) {
+void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
   switch (result.outcome) {
     case pg::Outcome::kSuccess:
       OnAnswered(*batch, result.rows[0]);
@@ -528,8 +529,9 @@ void PushQueue::OnTick() {
     batch->asking = true;
     pg::Params params(2);
     params.Int8(broker_).Int8(batch->n);
-    scheduler_.Execute(*this, 1, pg::Batch(storage::kResolveBatch, std::move(params)),
-                       [this, batch](pg::BatchResult result) { OnCommitKnown(batch, result); });
+    scheduler_.Execute(
+        *this, 1, pg::Batch(storage::kResolveBatch, std::move(params)),
+        [this, batch](const pg::BatchResult& result) { OnCommitKnown(batch, result); });
   }
   if (paused_.empty() && doubtful_.empty()) tick_.Stop();
   scheduler_.Wake();

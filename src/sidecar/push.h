@@ -84,10 +84,10 @@ class PushQueue final : public Scheduler::Source {
   void Retake(Partition& partition, std::vector<PushGroup> groups);
 
   void SendEnsure();
-  void OnEnsured(const std::vector<Partition*>& partitions, pg::BatchResult result);
+  void OnEnsured(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
   void SendBatch();
   void TakeGroups(Partition& partition, Batch& batch);
-  void OnPushed(const std::shared_ptr<Batch>& batch, pg::BatchResult result);
+  void OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   void OnAnswered(Batch& batch, const pg::Rows& rows);
   void FinishPartition(Partition& partition, PushWork& work);
   void OnRefused(Batch& batch, const pg::BatchResult& result);

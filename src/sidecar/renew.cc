@@ -53,7 +53,7 @@ void RenewQueue::SendOne() {
   params.Add(std::move(leases)).Add(std::move(seconds));
   const auto count = static_cast<int64_t>(renewals.size());
   scheduler_.Execute(*this, count, pg::Batch(storage::kRenewLease, std::move(params)),
-                     [this, renewals = std::move(renewals)](pg::BatchResult result) mutable {
+                     [this, renewals = std::move(renewals)](const pg::BatchResult& result) mutable {
                        OnRenewed(std::move(renewals), result);
                      });
 }

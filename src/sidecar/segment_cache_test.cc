@@ -28,13 +28,13 @@ TEST(SegmentCache, AHitNeedsTheWholeKey) {
 }
 
 TEST(SegmentCache, StaysWithinItsBytesAndKeepsTheRecent) {
-  SegmentCache cache(3 * (1000 + 256));
+  SegmentCache cache(size_t{3} * (1000 + 256));
   for (int64_t base = 0; base < 3; ++base) cache.Put(Make(1, base, 1000));
   EXPECT_NE(cache.Find({1}, 0, 2, 1000), nullptr);  // now the most recent
   cache.Put(Make(1, 3, 1000));
   EXPECT_EQ(cache.Find({1}, 1, 2, 1001), nullptr);  // the least recent left
   EXPECT_NE(cache.Find({1}, 0, 2, 1000), nullptr);
-  EXPECT_LE(cache.bytes(), size_t{3 * (1000 + 256)});
+  EXPECT_LE(cache.bytes(), size_t{3} * (1000 + 256));
 }
 
 TEST(SegmentCache, WhatCannotFitIsNotKept) {
