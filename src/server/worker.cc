@@ -29,12 +29,15 @@ http::Settings HttpSettings(const config::Config& config) {
   return settings;
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const config::Config& config, std::string conninfo) {
+sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conninfo) {
+  const config::Config& config = shared.config;
   sidecar::SidecarOptions options;
+  options.buffer = shared.buffer.get();
   options.connect = ConnectOptionsOf(config, std::move(conninfo));
   options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
   SecureRandomBytes(&options.broker, sizeof options.broker);
   options.broker = std::abs(options.broker);
+  options.away_after_ms = config.buffer.after_ms;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
@@ -73,8 +76,7 @@ struct Worker::Parts {
   Parts(Shared& shared, Loop& loop, std::string conninfo, api::HealthSource health,
         Timer::Callback note_health)
       : notices(shared.shards, loop),
-        sidecar(loop, SidecarOptionsOf(shared.config, std::move(conninfo)), shared.delivered,
-                notices),
+        sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo)), shared.delivered, notices),
         engine(shared.shards, loop, shared.delivered),
         queue_manager(loop, *shared.admin),
         context{engine, queue_manager, loop, std::move(health), {}, {}},
