@@ -1,5 +1,7 @@
 #include "buffer/file_buffer.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -10,7 +12,7 @@ FileBuffer::FileBuffer(std::unique_ptr<Directory> directory, const BufferLog::Op
       bytes_max_(options.bytes_max),
       failed_(*directory_),
       log_(*directory_, failed_, options),
-      replay_(log_, held_, failed_, {}) {}
+      replay_(log_, held_, failed_, pace_, {}) {}
 
 FileBuffer::~FileBuffer() = default;
 
@@ -83,7 +85,10 @@ sidecar::PushBuffer::Route FileBuffer::RouteOf(std::string_view queue,
                                                std::string_view partition) const {
   if (forced_) return Route::kBuffer;
   if (!Holds(queue, partition)) return Route::kDirect;
-  return log_.messages() > kCutOverMessages ? Route::kBuffer : Route::kWait;
+  const int64_t now = SteadyMillis();
+  const int64_t about_to_be_stored = std::max(kCutOverMessages, 2 * pace_.settled_per_window(now));
+  const bool append = log_.messages() > about_to_be_stored && pace_.MayAppend(now);
+  return append ? Route::kBuffer : Route::kWait;
 }
 
 void FileBuffer::Append(Loop& loop, std::string_view queue, std::string_view partition,
@@ -95,6 +100,7 @@ void FileBuffer::Append(Loop& loop, std::string_view queue, std::string_view par
     group.messages.push_back({message.txn, message.payload, message.meta});
   }
   held_.Add(queue, partition);
+  pace_.Appended(SteadyMillis(), static_cast<int64_t>(messages.size()));
   const auto completion = std::make_shared<Completion>(
       Completion{&loop, std::string(queue), std::string(partition), std::move(done)});
   const Status accepted =

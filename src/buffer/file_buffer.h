@@ -5,10 +5,11 @@
 //
 //   Open --Start--> writing --StartReplay--> draining whenever it can --StopReplay--> --Close-->
 //
-// The cut-over back to direct pushes: a partition is held while it has records here. As long as
-// more than kCutOverMessages messages wait in all, pushes to held partitions are appended behind
-// them. Below that they wait in memory (Route::kWait) instead, so that nothing is added any more
-// and the rest is drained in a moment; a partition whose last record is settled is direct again.
+// The cut-over back to direct pushes. A partition is held while it has records here. Once
+// PostgreSQL is back, pushes to held partitions are appended behind them only at half the speed of
+// draining (drain_pace.h), and not at all when what is left will be drained within a second or so:
+// the rest waits in memory (Route::kWait). A partition whose last record is settled is direct
+// again, and what waited for it goes first.
 //
 // Any thread, except where said.
 #pragma once
@@ -18,6 +19,7 @@
 #include <string>
 
 #include "buffer/buffer_log.h"
+#include "buffer/drain_pace.h"
 #include "buffer/failed_files.h"
 #include "buffer/files.h"
 #include "buffer/held_partitions.h"
@@ -43,7 +45,8 @@ struct FileBufferStats {
 
 class FileBuffer final : public sidecar::PushBuffer {
  public:
-  static constexpr int64_t kCutOverMessages = 10'000;
+  // So many or fewer, or what is drained in two windows of time, are "about to be stored".
+  static constexpr int64_t kCutOverMessages = 5'000;
 
   // Locks the directory and reads what is in it. An error is a reason not to start.
   static Result<std::unique_ptr<FileBuffer>> Open(std::unique_ptr<Directory> directory,
@@ -85,6 +88,7 @@ class FileBuffer final : public sidecar::PushBuffer {
   const int64_t bytes_max_;
   FailedFiles failed_;
   HeldPartitions held_;
+  mutable DrainPace pace_;
   BufferLog log_;
   Replay replay_;
   std::atomic<bool> forced_{false};

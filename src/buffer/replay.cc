@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace queen::buffer {
@@ -126,6 +127,7 @@ void Replay::OnAnswered(uint64_t file, size_t bytes, sidecar::PushRequest& reque
     --records_in_flight_;
     bytes_in_flight_ -= static_cast<int64_t>(bytes);
   }
+  pace_.Settled(SteadyMillis(), refused.messages);
   held_.Remove(request.items[0].queue, request.items[0].partition);
   if (refused.line_count == 0) log_.Settle(file, refused.messages);
   {

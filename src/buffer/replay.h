@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "buffer/buffer_log.h"
+#include "buffer/drain_pace.h"
 #include "buffer/held_partitions.h"
 #include "sidecar/requests.h"
 
@@ -37,8 +38,9 @@ class Replay {
   // replay's thread; the request's `done` may run on any.
   using Submit = std::function<void(std::string_view queue, sidecar::PushRequest request)>;
 
-  Replay(BufferLog& log, HeldPartitions& held, FailedFiles& failed, const Limits& limits)
-      : log_(log), held_(held), failed_(failed), limits_(limits) {}
+  Replay(BufferLog& log, HeldPartitions& held, FailedFiles& failed, DrainPace& pace,
+         const Limits& limits)
+      : log_(log), held_(held), failed_(failed), pace_(pace), limits_(limits) {}
   ~Replay();  // REQUIRES: stopped, or never started
 
   void Start(Submit submit);
@@ -67,6 +69,7 @@ class Replay {
   BufferLog& log_;
   HeldPartitions& held_;
   FailedFiles& failed_;
+  DrainPace& pace_;
   const Limits limits_;
   Submit submit_;
   std::deque<BufferLog::Record> unsent_;  // the thread's

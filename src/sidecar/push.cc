@@ -89,8 +89,12 @@ void PushQueue::Submit(PushRequest request) {
     bytes_waiting_ += BytesOf(item);
   }
   for (Partition* partition : touched) {
-    if (replay) MoveAhead(*partition);
-    Enqueue(*partition);
+    if (replay) {
+      MoveAhead(*partition);
+    } else {
+      DivertIfHeld(*partition);
+    }
+    if (!partition->groups.empty()) Enqueue(*partition);
   }
   Watch();
   scheduler_.Wake();
@@ -133,6 +137,7 @@ void PushQueue::BecomeIdle(Partition& partition) {
     Enqueue(partition);
     return;
   }
+  if (!aside_.empty()) aside_.erase(&partition);
   partition.idle_place = idle_.insert(idle_.end(), &partition);
   while (idle_.size() > limits_.idle_partitions_max) {
     const Partition* oldest = idle_.front();
@@ -266,9 +271,9 @@ void PushQueue::SendBatch() {
   while (!ready_.empty() &&
          static_cast<int64_t>(batch->parts.size()) < limits_.partitions_per_batch) {
     Partition* partition = ready_.front();
-    if (MustStandAside(*partition)) {
+    if (partition->groups.empty() || MustStandAside(*partition)) {
       ready_.pop_front();
-      StandAside(*partition);
+      BecomeIdle(*partition);
       continue;
     }
     const size_t parts = batch->parts.size();
@@ -475,14 +480,19 @@ void PushQueue::StartTick() {
 
 // Whoever has waited too long gets an answer; nothing of it is stored.
 void PushQueue::ExpireGroups(Partition& partition) {
-  const bool any_up = scheduler_.AnyUp();
-  while (!partition.groups.empty() &&
-         partition.groups.front().call->deadline_ms <= loop_.NowMillis()) {
-    PushGroup group = std::move(partition.groups.front());
-    partition.groups.pop_front();
-    Fail(group, Status(any_up ? Code::kOverloaded : Code::kDatabaseUnavailable,
-                       any_up ? "The partition was busy for too long" : ""));
-  }
+  const auto in_time = [now = loop_.NowMillis()](const PushGroup& group) {
+    return group.call->deadline_ms > now;
+  };
+  std::deque<PushGroup>& groups = partition.groups;
+  if (std::all_of(groups.begin(), groups.end(), in_time)) return;
+  const auto first = std::stable_partition(groups.begin(), groups.end(), in_time);
+  std::vector<PushGroup> late(std::make_move_iterator(first),
+                              std::make_move_iterator(groups.end()));
+  groups.erase(first, groups.end());
+  const Status status = scheduler_.AnyUp()
+                            ? Status(Code::kOverloaded, "The partition was busy for too long")
+                            : Status(Code::kDatabaseUnavailable);
+  for (PushGroup& group : late) Fail(group, status);
 }
 
 void PushQueue::OnTick() {

@@ -134,7 +134,9 @@ class PushQueue final : public Scheduler::Source {
   bool Away() const { return detour_.buffer != nullptr && detour_.away(); }
   bool MustStandAside(const Partition& partition) const;
   void StandAside(Partition& partition);
+  bool MustWait(const Partition& partition) const;
   void ReviewAside();
+  void DivertIfHeld(Partition& partition);
   void DivertWaiting();
   void Divert(Partition& partition);
   void Buffer(const Partition& partition, PushGroup group);
@@ -166,7 +168,7 @@ class PushQueue final : public Scheduler::Source {
   std::deque<Partition*> unresolved_;
   std::deque<Partition*> ready_;
   std::unordered_set<Partition*> resolving_;
-  std::unordered_set<Partition*> aside_;
+  std::unordered_set<Partition*> aside_;  // have items that wait for the buffer, in any state
   std::vector<std::pair<int64_t, Partition*>> paused_;  // until when
   std::vector<std::shared_ptr<Batch>> doubtful_;        // waiting to ask whether they committed
   int64_t items_waiting_ = 0;

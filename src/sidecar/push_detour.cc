@@ -7,7 +7,8 @@
 //   of the partition              or, when they are about to be stored, kept here until they are
 //   otherwise                     direct
 //
-// Items in a batch in flight are not touched: what waits behind them waits for the batch's end.
+// Items in a batch in flight are not touched, and what waits behind them waits for the batch's end,
+// unless the partition is held: then the batch has nothing of it but what is `ahead`.
 // Replayed groups and those that were in doubt while later ones were buffered are `ahead`: they
 // stand before all others of their partition, are sent though it is held, and never appended.
 #include <algorithm>
@@ -37,14 +38,13 @@ void PushQueue::MoveAhead(Partition& partition) {
   const auto place = std::find_if(groups.begin(), groups.end(),
                                   [](const PushGroup& group) { return !group.ahead; });
   if (place != groups.end()) std::rotate(place, std::prev(groups.end()), groups.end());
-  if (partition.state == State::kAside) {
-    aside_.erase(&partition);
-    partition.state = State::kIdle;
-  }
+  if (partition.state == State::kAside) partition.state = State::kIdle;
 }
 
 bool PushQueue::MustStandAside(const Partition& partition) const {
-  if (detour_.buffer == nullptr || partition.groups.front().ahead) return false;
+  if (detour_.buffer == nullptr || partition.groups.empty() || partition.groups.front().ahead) {
+    return false;
+  }
   if (detour_.buffer->active() &&
       detour_.buffer->RouteOf(partition.queue, partition.name) != PushBuffer::Route::kDirect) {
     return true;
@@ -54,8 +54,7 @@ bool PushQueue::MustStandAside(const Partition& partition) const {
 
 // REQUIRES: the partition is in no list, MustStandAside
 void PushQueue::StandAside(Partition& partition) {
-  const auto route = detour_.buffer->RouteOf(partition.queue, partition.name);
-  if (route == PushBuffer::Route::kWait && !Away()) {
+  if (MustWait(partition)) {
     partition.state = State::kAside;
     aside_.insert(&partition);
     StartTick();
@@ -66,16 +65,38 @@ void PushQueue::StandAside(Partition& partition) {
   partition.idle_place = idle_.insert(idle_.end(), &partition);
 }
 
-// Lets go of the partitions whose messages in the buffer are stored by now.
+// Whether what waits in the partition waits for the buffer, rather than for PostgreSQL.
+bool PushQueue::MustWait(const Partition& partition) const {
+  return detour_.buffer->active() && !Away() &&
+         detour_.buffer->RouteOf(partition.queue, partition.name) == PushBuffer::Route::kWait;
+}
+
+// Lets go of the partitions that need no longer wait for the buffer.
 void PushQueue::ReviewAside() {
   for (Partition* partition : std::vector(aside_.begin(), aside_.end())) {
     ExpireGroups(*partition);
-    if (!partition->groups.empty() && MustStandAside(*partition) && !Away() &&
-        detour_.buffer->RouteOf(partition->queue, partition->name) == PushBuffer::Route::kWait) {
-      continue;
-    }
+    const bool waits = !partition->groups.empty() && !partition->groups.back().ahead;
+    if (waits && MustWait(*partition)) continue;
     aside_.erase(partition);
-    BecomeIdle(*partition);
+    if (partition->state == State::kAside) {
+      BecomeIdle(*partition);
+    } else if (waits && detour_.buffer->Holds(partition->queue, partition->name)) {
+      Divert(*partition);
+    }
+  }
+}
+
+// What came to a held partition while its replay is on its way does not wait for the end of that.
+void PushQueue::DivertIfHeld(Partition& partition) {
+  if (detour_.buffer == nullptr || !detour_.buffer->active() || partition.state == State::kIdle ||
+      !detour_.buffer->Holds(partition.queue, partition.name)) {
+    return;
+  }
+  if (MustWait(partition)) {
+    aside_.insert(&partition);
+    StartTick();
+  } else {
+    Divert(partition);
   }
 }
 
