@@ -141,7 +141,7 @@ class PushQueue final : public Scheduler::Source {
   void Divert(Partition& partition);
   void Buffer(const Partition& partition, PushGroup group);
   void OnBuffered(PushGroup& group, const std::vector<Uuid>& made_txns, const Status& status);
-  static bool IsToBlame(const PushGroup& group, const pg::BatchResult& result);
+  bool IsToBlame(const PushGroup& group, const pg::BatchResult& result);
 
   void Decide(const PushLine& line, PushOutcome outcome);
   void DecideQueued(const PushWork& work, const PushSegment& segment);
@@ -174,7 +174,8 @@ class PushQueue final : public Scheduler::Source {
   int64_t items_waiting_ = 0;
   size_t bytes_waiting_ = 0;
   int64_t replays_waiting_ = 0;  // items, also counted in items_waiting_
-  Timer tick_;                   // runs while something is paused, doubtful, aside or disconnected
+  int64_t refusal_logged_ms_ = 0;
+  Timer tick_;  // runs while something is paused, doubtful, aside or disconnected
 };
 
 }  // namespace queen::sidecar

@@ -349,3 +349,17 @@ def test_in_doubt_without_transaction_id_is_never_answered_as_success(make_broke
     broker.wait_for("/readyz", 200)
     direct(broker, "a", 2)
     assert numbers(take_all(broker, 3)) == {"a": [0, 1, 2]}
+
+
+def test_a_black_hole(make_broker, make_proxy, postgres):
+    """Connections that stay and say nothing: given up, and then it is as if PostgreSQL was away."""
+    proxy, broker = make_gated(make_broker, make_proxy, postgres, "--db-statement-timeout", "1000",
+                               "--db-in-flight-deadline-ms", "2000")
+    direct(broker, "a", 0)
+    proxy.freeze()
+    buffered(broker, [item("a", 1, "one")])  # after the connection it went to was given up
+    buffered(broker, [item("a", 2), item("b", 0)])
+    proxy.forward()
+    wait_drained(broker)
+    direct(broker, "a", 3)
+    assert numbers(take_all(broker, 5)) == {"a": [0, 1, 2, 3], "b": [0]}
