@@ -208,7 +208,7 @@ BEGIN
     SELECT * INTO v FROM test.ack(v_id, v_group, NULL, '{5}');
     ASSERT v.state = 'refused' AND v.cursor = 6, 'no lease is there to act on';
     SELECT * INTO v FROM test.ack(v_id, -1, v_new, '{5}');
-    ASSERT v.state = 'gone';
+    ASSERT v.state = 'gone', 'a group that is not there: ' || v.state;
     SELECT * INTO v FROM test.ack(-1, v_group, v_new, '{5}');
     ASSERT v.state = 'gone';
 END $$;
@@ -240,7 +240,7 @@ BEGIN
         ARRAY[v_lb, v_la, v_la, v_lb, v_lb], '{0,0,0,1,0}', '{1,1,1,1,1}', array_fill(NULL::bigint, '{5}'),
         array_fill(NULL::bigint, '{5}'), array_fill(false, '{5}'), '{1,4,2}', '{1,1,0}', '{failed,failed,dlq}', '{e,f,g}') r;
     ASSERT v_rows = '1 applied 1, 2 gone , 3 gone , 4 again , 5 refused ', v_rows;
-    ASSERT EXISTS (SELECT FROM queen.batches WHERE broker = 3 AND n = 30);
+    ASSERT EXISTS (SELECT FROM queen.batches WHERE broker = 3 AND n = 30), 'no row in batches';
     ASSERT (test.state(v_b, v_group)).attempt_counts = '{1}';
     ASSERT (SELECT count(*) FROM queen.ack_messages(3, NULL, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')) = 0;
 END $$;

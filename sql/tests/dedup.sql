@@ -83,7 +83,7 @@ BEGIN
     UPDATE queen.segments SET txns = v_txn || E'\nx' WHERE partition_id = v_id AND base_seq = 8;
     FOR i IN 11..20 LOOP PERFORM test.push(v_id, 2, test.uuid7(clock_timestamp(), i) || E'\n'); END LOOP;
     SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY[E'1\n2'], ARRAY['other' || E'\n' || v_txn]);
-    ASSERT v.status = 'duplicate' AND v.line = 1 AND v.base_seq = 8;
+    ASSERT v.status = 'duplicate' AND v.line = 1 AND v.base_seq = 8, 'a replay after hours: ' || v.status;
 END $$;
 
 -- A message without a transactionId has its id for one (api 1)

@@ -14,7 +14,7 @@ BEGIN
     ASSERT v.groups = 1 AND v.deleted_partitions = 1, v::text;
     v_new := test.groupid('del', 'g', 'all');
     ASSERT v_new <> v_group AND (test.pop(v_a, v_new)).seqs = '{2,3}' AND (test.pop(v_b, v_new)).seqs = '{2,3}';
-    ASSERT (SELECT state FROM test.ack(v_a, v_group, v_lease, '{3}')) = 'gone';
+    ASSERT (SELECT state FROM test.ack(v_a, v_group, v_lease, '{3}')) = 'gone', 'an ack of a deleted group found something';
     ASSERT (SELECT count(*) FROM queen.list_dead_letters('del', 'g', NULL, NULL, NULL, 10, 0)) = 1;
     -- with metadata: as if it had never been
     PERFORM queen.ensure_group('no such queue', 'g', 'new', NULL);
@@ -27,7 +27,7 @@ BEGIN
     -- a partition, a queue: gone at once, names free again
     PERFORM test.groupid('del.other'); PERFORM test.push(v_other, 3);
     ASSERT queen.delete_partition('del', 'a') AND NOT queen.delete_partition('del', 'a') AND NOT queen.delete_partition('nothing', 'a');
-    ASSERT test.partition('del', 'a') > v_other AND test.push(test.partition('del', 'a'), 1) = 0;
+    ASSERT test.partition('del', 'a') > v_other AND test.push(test.partition('del', 'a'), 1) = 0, 'the id of a deleted partition was used again';
     PERFORM queen.record_trace(v_b, 'x', NULL, 'info', '{}', '{n}', NULL);
     ASSERT queen.delete_queue('del') AND NOT queen.delete_queue('del');
     ASSERT NOT EXISTS (SELECT FROM queen.messages WHERE queue = 'del');
@@ -60,4 +60,22 @@ BEGIN
     ASSERT NOT EXISTS (SELECT FROM queen.groups p WHERE NOT EXISTS (SELECT FROM queen.queues q WHERE q.id = p.queue_id));
     ASSERT NOT EXISTS (SELECT FROM queen.group_starts) AND NOT EXISTS (SELECT FROM queen.progress) AND NOT EXISTS (SELECT FROM queen.dead_letters);
     ASSERT (SELECT count(*) = 1 FROM queen.segments) AND (SELECT count(*) = 3 FROM queen.messages WHERE queue = 'del.other');
+END $$;
+
+-- ids are new on every creation: what a slow caller still holds of the old queue, partition or group finds nothing
+DO $$
+DECLARE
+    v_old_queue int; v_old int := test.partition('del.again'); v_old_group int := test.groupid('del.again'); v_lease uuid := gen_random_uuid(); v_new int;
+BEGIN
+    PERFORM test.push(v_old, 3); PERFORM test.pop(v_old, v_old_group, v_lease, 2);
+    SELECT id INTO v_old_queue FROM queen.queues WHERE name = 'del.again';
+    PERFORM queen.delete_queue('del.again');
+    v_new := test.partition('del.again');
+    ASSERT v_new > v_old AND test.groupid('del.again') > v_old_group
+        AND (SELECT id > v_old_queue FROM queen.queues WHERE name = 'del.again'), 'an id was used again';
+    PERFORM test.push(v_new, 3);
+    ASSERT (SELECT status FROM test.push_segments(ARRAY[v_old], ARRAY['1'])) = 'gone', 'pushed to a deleted queue';
+    ASSERT (SELECT state FROM test.ack(v_old, v_old_group, v_lease, '{0}')) = 'gone', 'acked on a deleted queue';
+    ASSERT (test.pop(v_old, v_old_group)).state = 'gone' AND (test.pop(v_new, v_old_group)).state = 'gone', 'popped from a deleted queue';
+    ASSERT (test.pop(v_new, test.groupid('del.again'))).seqs = '{0,1,2}', 'nothing of the old state is seen';
 END $$;

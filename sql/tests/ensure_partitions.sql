@@ -16,7 +16,8 @@ BEGIN
     FOR i IN 1..10 LOOP
         PERFORM queen.ensure_partitions(ARRAY['orders.eu.x', 'plain', 'orders.eu.x'], ARRAY['p1', 'Default', 'p2']);
     END LOOP;
-    ASSERT (SELECT last_value FROM queen.partitions_id_seq) = v_partition_ids AND (SELECT last_value FROM queen.queues_id_seq) = v_queue_ids;
+    ASSERT (SELECT last_value FROM queen.partitions_id_seq) = v_partition_ids AND (SELECT last_value FROM queen.queues_id_seq) = v_queue_ids,
+        'ids were burnt for what exists';
     PERFORM queen.ensure_partitions(ARRAY['plain', 'plain'], ARRAY['Default', 'new']);
     ASSERT (SELECT last_value FROM queen.partitions_id_seq) = v_partition_ids + 1;
     -- names are bytes: case and spaces differ, and so do composed and decomposed letters

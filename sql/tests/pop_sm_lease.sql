@@ -68,6 +68,18 @@ BEGIN
     ASSERT (test.pop(v_id, -1)).state = 'gone' AND (test.pop(-1, v_group)).state = 'gone';
 END $$;
 
+-- Two pops of one partition in one call: one holder (I3)
+DO $$
+DECLARE
+    v_id int := test.partition('twice'); v_group int := test.groupid('twice'); v_rows text;
+BEGIN
+    PERFORM test.push(v_id, 3);
+    SELECT string_agg(format('%s %s', r.ordinal, r.state), ', ' ORDER BY r.ordinal) INTO v_rows
+    FROM queen.pop_sm_lease(ARRAY[1, 2], ARRAY[v_id, v_id], ARRAY[v_group, v_group], ARRAY[gen_random_uuid(), gen_random_uuid()],
+        ARRAY[1, 1], ARRAY[0, 0], ARRAY[false, false], 1000000) r;
+    ASSERT v_rows = '1 leased, 2 again', v_rows;
+END $$;
+
 -- One pop of several partitions: a global batch, in the order of the rows; others' pops in one call (I7)
 DO $$
 DECLARE
@@ -115,10 +127,11 @@ DECLARE
     v_id int := test.partition('auto2'); v_group int := test.groupid('auto2');
 BEGIN
     PERFORM test.push(v_id, 2);
+    ASSERT current_setting('synchronous_commit') = 'on', 'it leaked out of an earlier transaction';
     PERFORM test.pop(v_id, v_group, p_batch => 1, p_auto_ack => true);
-    ASSERT current_setting('synchronous_commit') = 'on';
+    ASSERT current_setting('synchronous_commit') = 'on', 'an automatic ack commits asynchronously';
     PERFORM test.pop(v_id, v_group, p_batch => 1);
-    ASSERT current_setting('synchronous_commit') = 'off';
+    ASSERT current_setting('synchronous_commit') = 'off', 'a lease commits synchronously';
 END $$;
 DO $$ BEGIN ASSERT current_setting('synchronous_commit') = 'on', 'it leaked out of the transaction'; END $$;
 

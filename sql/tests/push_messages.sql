@@ -14,7 +14,7 @@ BEGIN
         SELECT FROM (SELECT base_seq - lag(base_seq + count) OVER w AS gap,
                             created_at - lag(created_at + (count - 1) * interval '1 us') OVER w AS rise
                      FROM queen.segments WHERE partition_id = v_a WINDOW w AS (ORDER BY base_seq)) s
-        WHERE gap <> 0 OR rise <= interval '0');
+        WHERE gap <> 0 OR rise <= interval '0'), 'a gap or a step back';
     ASSERT (SELECT string_agg((payload ->> 'n'), ',' ORDER BY seq) FROM queen.messages
             WHERE queue = 'push' AND partition = 'a' AND seq < 6) = '0,1,2,3,4,5';
 END $$;
@@ -29,7 +29,7 @@ BEGIN
     SELECT created_at INTO v_before FROM queen.segments WHERE partition_id = v_id;
     PERFORM test.push(v_id, 1);
     ASSERT (SELECT created_at FROM queen.segments WHERE partition_id = v_id AND base_seq = 5)
-         = v_before + interval '5 microseconds';
+         = v_before + interval '5 microseconds', 'time went back with the clock';
 END $$;
 
 -- The number of lines must be the number of messages, in each of the three texts.
@@ -79,7 +79,7 @@ BEGIN
     SELECT * INTO v FROM queen.segments WHERE partition_id = v_id;
     ASSERT v.payloads = E'{"a" : 1.10,"a":"\\u0000"}\n"\\ud800"\nnull' AND v.txns = E'x\n\nü' AND v.meta = E'{"traceId":"t"}\n\n';
     ASSERT (SELECT b.partitions = ARRAY[v_id] AND b.base_seqs = '{0}' AND b.xid = pg_current_xact_id()
-            FROM queen.batches b WHERE broker = 7 AND n = 70);
+            FROM queen.batches b WHERE broker = 7 AND n = 70), 'no row in batches';
     -- nothing stored, nothing recorded
     SELECT r.status INTO v_status FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['x'], p_broker => 7, p_n => 71) r;
     ASSERT v_status = 'duplicate' AND NOT EXISTS (SELECT FROM queen.batches WHERE broker = 7 AND n = 71);

@@ -44,6 +44,14 @@ BEGIN
     PERFORM test.push(v_id, 1);
     PERFORM test.pop(v_id, v_group, v_lease);
     DELETE FROM queen.queues WHERE name = 'renew.gone';
-    ASSERT (SELECT state FROM queen.renew_lease(ARRAY[v_lease], ARRAY[10])) = 'expired';
+    ASSERT (SELECT state FROM queen.renew_lease(ARRAY[v_lease], ARRAY[10])) = 'expired', 'a lease on a deleted queue was renewed';
     ASSERT (test.state(v_id, v_group)).epoch = 1;
 END $$;
+
+-- Durability: a renewal commits asynchronously, and what comes after it does not.
+DO $$
+BEGIN
+    PERFORM queen.renew_lease(ARRAY[gen_random_uuid()], ARRAY[10]);
+    ASSERT current_setting('synchronous_commit') = 'off';
+END $$;
+DO $$ BEGIN ASSERT current_setting('synchronous_commit') = 'on', 'it leaked out of the transaction'; END $$;

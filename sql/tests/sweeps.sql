@@ -29,7 +29,7 @@ BEGIN
         EXIT WHEN v.next_partition_id IS NULL;
         v_p := v.next_partition_id; v_g := v.next_group_id;
     END LOOP;
-    ASSERT v_removed = 27 AND (SELECT count(*) FROM queen.progress) = 3, v_removed::text;
+    ASSERT v_removed = 27 AND (SELECT count(*) FROM queen.progress) = 3, v_removed || ' epochs removed';
     ASSERT v_states = ARRAY(SELECT test.state(v_ids[i], v_group) FROM generate_series(1, 3) i), 'the highest epoch is never removed';
 END $$;
 
@@ -52,7 +52,7 @@ BEGIN
     ASSERT (test.pop(v_id, v_group)).seqs = '{4,5,6}';
     PERFORM test.age(v_id, interval '100 s');
     SELECT max(created_at) INTO v_at FROM queen.segments WHERE partition_id = v_id;
-    ASSERT test.sweep() = '1 removed, 1 blanked, 3 messages';
+    ASSERT test.sweep() = '1 removed, 1 blanked, 3 messages', 'the newest segment was not blanked';
     ASSERT (SELECT base_seq = 6 AND count = 1 AND created_at = v_at AND payloads IS NULL AND txns IS NULL FROM queen.segments WHERE partition_id = v_id);
     ASSERT NOT EXISTS (SELECT FROM queen.dedup WHERE partition_id = v_id) AND test.sweep() = '0 removed, 0 blanked, 0 messages';
     ASSERT test.push(v_id, 1) = 7, 'offsets go on';

@@ -110,7 +110,7 @@ TEST(Subscription, CountsBackFromNow) {
   EXPECT_EQ(ago("90s ago"), 90 * kSecond);
   EXPECT_EQ(ago("15m ago"), 900 * kSecond);
   EXPECT_EQ(ago("1h ago"), 3600 * kSecond);
-  EXPECT_EQ(ago("7d ago"), 7 * 86400 * kSecond);
+  EXPECT_EQ(ago("7d ago"), int64_t{7} * 86400 * kSecond);
   EXPECT_EQ(ago("1000000d ago"), kNow);
   EXPECT_EQ(ago("99999999999999999999999d ago"), kNow);
 }

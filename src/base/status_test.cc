@@ -24,9 +24,9 @@ TEST(Status, NamesAndSqlStatesAreUnique) {
   std::set<std::string_view> names;
   std::set<std::string_view> sqlstates;
 #define CHECK_ROW(id, json_name, state, http, retryable, text) \
-  EXPECT_TRUE(names.insert(json_name).second) << json_name;    \
+  EXPECT_TRUE(names.insert(json_name).second) << (json_name);  \
   if (!std::string_view(state).empty()) {                      \
-    EXPECT_TRUE(sqlstates.insert(state).second) << state;      \
+    EXPECT_TRUE(sqlstates.insert(state).second) << (state);    \
   }                                                            \
   EXPECT_EQ(InfoOf(Code::id).name, json_name);
   QUEEN_ERROR_CODES(CHECK_ROW)

@@ -76,6 +76,15 @@ TEST(ConnectOptions, OurSettingsComeBehindTheCallersOptions) {
   EXPECT_LT(sent.find("jit=on"), sent.find("jit=off"));
 }
 
+TEST(ConnectOptions, TheServerNoticesAClientThatIsGone) {
+  const Keywords settings = ConnectOptions().SessionSettings();
+  for (const std::string_view name :
+       {"tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count",
+        "tcp_user_timeout", "client_connection_check_interval"}) {
+    EXPECT_NE(Find(settings, name), "") << name;
+  }
+}
+
 TEST(ConnectOptions, ZeroLeavesASettingOut) {
   ConnectOptions options;
   options.client_connection_check_interval_ms = 0;
