@@ -18,12 +18,21 @@ using sidecar::PushRequest;
 // An entry of the reply without its names, ids of 36 characters included.
 constexpr size_t kEntryBytes = 260;
 
-void AppendTransactionId(std::string& out, const PushItem& item, const Uuid& message_id) {
+// `otherwise` is that of a message which came without one.
+void AppendTransactionId(std::string& out, const PushItem& item, const Uuid& otherwise) {
   out += ",\"transaction_id\":";
   if (!item.txn.empty()) return AppendJsonString(out, item.txn);
   out += '"';
-  AppendUuid(out, message_id);
+  AppendUuid(out, otherwise);
   out += '"';
+}
+
+void AppendBuffered(std::string& out, const PushItem& item, const PushOutcome& outcome) {
+  AppendTransactionId(out, item, outcome.made_txn);
+  out += ",\"status\":\"buffered\",\"queue\":";
+  AppendJsonString(out, item.queue);
+  out += ",\"partition\":";
+  AppendJsonString(out, item.partition);
 }
 
 void AppendFailed(std::string& out, std::string_view error) {
@@ -89,6 +98,8 @@ std::string WritePushReply(const std::vector<PushItem>& items,
       AppendFailed(out, items[i].error);
     } else if (outcomes[i].status == PushOutcome::Status::kFailed) {
       AppendFailed(out, outcomes[i].error);
+    } else if (outcomes[i].status == PushOutcome::Status::kBuffered) {
+      AppendBuffered(out, items[i], outcomes[i]);
     } else {
       AppendStored(out, items[i], outcomes[i]);
     }

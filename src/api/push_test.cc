@@ -42,6 +42,22 @@ class PushTest : public ApiTest {
   }
 };
 
+TEST_F(PushTest, BufferedMessagesHaveATransactionIdAndNoMessageId) {
+  Items(R"({"items":[{"queue":"q","partition":"a\"b"},{"queue":"q","transactionId":"mine"}]})");
+  PushOutcome made;
+  made.status = PushOutcome::Status::kBuffered;
+  made.made_txn = *Uuid::Parse(kTrace);
+  PushOutcome given;
+  given.status = PushOutcome::Status::kBuffered;
+  engine_.FinishPush(std::vector<PushOutcome>{made, given});
+  EXPECT_EQ(Answer(),
+            fmt::format(R"(201 [{{"index":0,"transaction_id":"{}","status":"buffered","queue":"q",)"
+                        R"("partition":"a\"b"}},)"
+                        R"({{"index":1,"transaction_id":"mine","status":"buffered","queue":"q",)"
+                        R"("partition":"Default"}}])",
+                        kTrace));
+}
+
 TEST_F(PushTest, ItemsAreViewsOfTheBody) {
   const auto& items = Items(R"( {"other": {"items": []}, "items": [
       {"queue":"orders", "partition":"p1", "payload": {"b": 1.50, "a": "\u0000"},

@@ -58,6 +58,15 @@ struct Embedded {
   std::string os_user = "postgres";
 };
 
+struct Buffer {
+  std::string directory;  // computed
+  int64_t bytes_max = int64_t{1} << 30;
+  int64_t file_bytes = int64_t{16} << 20;
+  int after_ms = 1'000;
+
+  bool is_on() const { return bytes_max > 0; }
+};
+
 struct Sidecar {
   int pool_size = 8;  // computed
   int micro_batch_wait_ms = 0;
@@ -87,6 +96,7 @@ struct Config {
   Http http;
   Database database;
   Embedded embedded;
+  Buffer buffer;
   Sidecar sidecar;
   Pop pop;
   Sweep sweep;

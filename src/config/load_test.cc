@@ -132,6 +132,16 @@ TEST(Load, TheDataDirectoryFollowsTheUser) {
             geteuid() == 0 ? "/var/lib/queen" : "/home/someone/.local/share/queen");
 }
 
+TEST(Load, TheFileBufferIsInTheDataDirectoryUnlessItIsElsewhereOrOff) {
+  const auto directory = [](const Environment& environment) {
+    return LoadEnvironment(environment).config.buffer.directory;
+  };
+  EXPECT_EQ(directory({{"QUEEN_DATA_DIR", "/srv/queen"}}), "/srv/queen/buffer");
+  EXPECT_EQ(directory({{"QUEEN_DATA_DIR", "/srv/queen"}, {"FILE_BUFFER_DIR", "/b"}}), "/b");
+  EXPECT_TRUE(LoadEnvironment({}).config.buffer.is_on());
+  EXPECT_FALSE(LoadEnvironment({{"FILE_BUFFER_MAX_BYTES", "0"}}).config.buffer.is_on());
+}
+
 TEST(Load, ContradictionsNameBothSettings) {
   EXPECT_EQ(
       LoadEnvironment({{"DB_STATEMENT_TIMEOUT", "30000"}, {"DB_IN_FLIGHT_DEADLINE_MS", "30000"}})

@@ -73,11 +73,17 @@ void ComputeDataDir(Config& config, const Environment& environment) {
   }
 }
 
+void ComputeBufferDirectory(Config& config, const Environment&) {
+  if (config.embedded.data_dir.empty()) return;
+  config.buffer.directory = config.embedded.data_dir + "/buffer";
+}
+
 constexpr std::string_view kServer = "Server";
 constexpr std::string_view kHttp = "HTTP";
 constexpr std::string_view kDatabase = "PostgreSQL";
 constexpr std::string_view kPools = "Connections to PostgreSQL";
 constexpr std::string_view kEmbedded = "Embedded PostgreSQL";
+constexpr std::string_view kBuffer = "File buffer";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
 constexpr std::string_view kSweeps = "Sweeps";
@@ -186,6 +192,21 @@ constexpr std::array kSettings = {
             TextKind{At<&Config::embedded, &Embedded::os_user>, "a user of this machine", NotEmpty},
             "user that runs the cluster when the broker runs as root"},
 
+    Setting{"FILE_BUFFER_DIR",
+            kBuffer,
+            PathKind{At<&Config::buffer, &Buffer::directory>},
+            "directory of the pushes that wait for PostgreSQL; one broker's own",
+            {"QUEEN_DATA_DIR/buffer", ComputeBufferDirectory}},
+    Setting{"FILE_BUFFER_MAX_BYTES", kBuffer,
+            SizeKind{At<&Config::buffer, &Buffer::bytes_max>, 0, 1024 * kGiB},
+            "most bytes in that directory; more pushes are answered 503; 0 turns the buffer off"},
+    Setting{"FILE_BUFFER_FILE_BYTES", kBuffer,
+            SizeKind{At<&Config::buffer, &Buffer::file_bytes>, 4 * kKiB, kGiB},
+            "size at which another file is begun"},
+    Setting{"FILE_BUFFER_AFTER_MS", kBuffer,
+            IntKind{At<&Config::buffer, &Buffer::after_ms>, 0, kHourMs, "ms"},
+            "how long no connection to PostgreSQL is up before pushes are buffered"},
+
     Setting{"SIDECAR_POOL_SIZE",
             kSidecar,
             IntKind{At<&Config::sidecar, &Sidecar::pool_size>, 1, 10'000},
@@ -260,6 +281,10 @@ std::vector<std::string> CheckTogether(const Config& config) {
                            database.ssl_mode == "prefer")) {
     problems.push_back(
         fmt::format("PG_USE_SSL (true) contradicts PG_SSLMODE ({})", database.ssl_mode));
+  }
+  if (config.buffer.is_on() && config.buffer.directory.empty()) {
+    problems.push_back(
+        "FILE_BUFFER_DIR must be given: neither XDG_DATA_HOME nor HOME is an absolute path");
   }
   if (config.uses_embedded() && config.embedded.data_dir.empty()) {
     problems.push_back(

@@ -30,10 +30,23 @@ Status Server::Open() {
     conninfo_ = config::Conninfo(config_);
   }
   QUEEN_RETURN_IF_ERROR(ConnectOptionsOf(config_, conninfo_).Validate());
+  if (config_.buffer.is_on()) QUEEN_RETURN_IF_ERROR(OpenBuffer());
   auto acceptor =
       http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
+  return Status::Ok();
+}
+
+Status Server::OpenBuffer() {
+  auto directory = buffer::OpenDirectory(config_.buffer.directory);
+  if (!directory.ok()) return directory.status();
+  auto opened = buffer::FileBuffer::Open(
+      *std::move(directory),
+      {.file_bytes = config_.buffer.file_bytes, .bytes_max = config_.buffer.bytes_max});
+  if (!opened.ok()) return opened.status();
+  shared_.buffer = *std::move(opened);
+  shared_.shards.buffer = shared_.buffer.get();
   return Status::Ok();
 }
 
@@ -48,12 +61,14 @@ void Server::Begin() {
   administration_ = std::make_unique<Administration>(config_);
   administration_->Start(ConnectOptionsOf(config_, conninfo_));
   shared_.admin = &administration_->pool();
+  if (shared_.buffer) shared_.buffer->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
     workers_.back()->Start(conninfo_);
     connections.push_back(workers_.back()->connections());
   }
+  if (shared_.buffer) shared_.buffer->StartReplay(shared_.shards);
   acceptor_->Start(std::move(connections));
   log::Info("listening",
             {{"url", fmt::format("http://{}:{}", config_.http.host, acceptor_->port())},
@@ -145,15 +160,20 @@ void Server::ShutDown() {
       [this](Worker& worker, UniqueFunction<void()> done) {
         worker.Drain(config_.server.shutdown_timeout_ms, std::move(done));
       },
+      [this] { CloseSidecars(); });
+}
+
+// No client is left; what the file buffer is replaying may still be answered.
+void Server::CloseSidecars() {
+  if (shared_.buffer) shared_.buffer->StopReplay();
+  ForEachWorker(
+      [](Worker& worker, UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },
       [this] {
-        ForEachWorker([](Worker& worker,
-                         UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },
-                      [this] {
-                        administration_->Stop();  // it answers through the workers
-                        for (const auto& worker : workers_) worker->Stop();
-                        for (const auto& worker : workers_) worker->Join();
-                        StopDatabase();
-                      });
+        if (shared_.buffer) shared_.buffer->Close();
+        administration_->Stop();  // it answers through the workers
+        for (const auto& worker : workers_) worker->Stop();
+        for (const auto& worker : workers_) worker->Join();
+        StopDatabase();
       });
 }
 

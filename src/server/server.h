@@ -1,10 +1,13 @@
 // Server: `queen serve`, from the first bind to the last goodbye, on the main thread's loop.
 //
-//   Open      what must be right before anything runs: the data directory, the address
-//   Run       workers first, so that the broker answers (503) while its database is not there yet;
-//             then the embedded cluster, the schema, and with them the workers' slots
+//   Open      what must be right before anything runs: the data directory, the file buffer, the
+//             address
+//   Run       workers first, so that the broker answers (pushes are buffered, the rest is 503)
+//             while its database is not there yet; then the embedded cluster, the schema, and with
+//             them the workers' slots
 //   shutdown  on SIGTERM or SIGINT: stop accepting, answer what is in flight within a limit, close
-//             the slots, stop the cluster, return 0. A second signal does not wait for anybody.
+//             the slots and the file buffer, stop the cluster, return 0. A second signal does not
+//             wait for anybody.
 #pragma once
 
 #include <csignal>
@@ -33,6 +36,7 @@ class Server {
   int Run();
 
  private:
+  Status OpenBuffer();
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<storage::MigrateReport>& result);
@@ -42,6 +46,7 @@ class Server {
   void ShutDown();
   void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
                      const std::function<void()>& done);
+  void CloseSidecars();
   void StopDatabase();
 
   const config::Config& config_;

@@ -37,13 +37,15 @@ sidecar::OwnBrokers MakeOwnBrokers(int workers) {
   return {first, first + workers - 1};
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const config::Config& config, std::string conninfo,
-                                         sidecar::OwnBrokers own, int index) {
+sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conninfo, int index) {
+  const config::Config& config = shared.config;
   sidecar::SidecarOptions options;
+  options.buffer = shared.buffer.get();
   options.connect = ConnectOptionsOf(config, std::move(conninfo));
   options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
-  options.own = own;
-  options.broker = own.first + index;
+  options.own = shared.own_brokers;
+  options.broker = shared.own_brokers.first + index;
+  options.away_after_ms = config.buffer.after_ms;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
@@ -83,9 +85,8 @@ struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, std::string conninfo, api::HealthSource health,
         Timer::Callback note_health)
       : notices(shared.shards, loop),
-        sidecar(loop,
-                SidecarOptionsOf(shared.config, std::move(conninfo), shared.own_brokers, index),
-                shared.delivered, notices),
+        sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
+                notices),
         engine(shared.shards, loop, shared.delivered),
         queue_manager(loop, *shared.admin),
         context{engine, queue_manager, loop, std::move(health), {}, {}},

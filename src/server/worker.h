@@ -15,6 +15,7 @@
 
 #include "admin/admin_pool.h"
 #include "api/context.h"
+#include "buffer/file_buffer.h"
 #include "config/config.h"
 #include "http/connections.h"
 #include "loop/loop.h"
@@ -30,6 +31,8 @@ struct Shared {
   state::DeliveredIndex delivered;
   const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
   admin::AdminPool* admin = nullptr;      // set before the first worker starts
+  // Opened before the first worker starts; null: it is turned off.
+  std::unique_ptr<buffer::FileBuffer> buffer;
   std::atomic<bool> schema_ready{false};
   std::atomic<bool> draining{false};
   // Per worker: whether its sidecar commits. The broker is healthy when all do, whichever is asked.

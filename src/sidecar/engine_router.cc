@@ -211,7 +211,18 @@ void EngineRouter::AckSplit(AckRequest request) {
       [](Sidecar& sidecar, AckRequest part) { sidecar.ack().Submit(std::move(part)); });
 }
 
+// A transaction is not buffered, so its pushes must not overtake those that are.
 void EngineRouter::Transaction(TransactionRequest request) {
+  const PushBuffer* buffer = shards_.buffer;
+  const bool overtakes =
+      buffer != nullptr && buffer->active() &&
+      std::any_of(request.pushes.begin(), request.pushes.end(),
+                  [&](const PushItem& item) { return buffer->Holds(item.queue, item.partition); });
+  if (overtakes) {
+    request.done(request,
+                 Status(Code::kOverloaded, "Messages pushed before are still in the file buffer"));
+    return;
+  }
   Here().transaction().Submit(std::move(request));
 }
 

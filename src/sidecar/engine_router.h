@@ -22,6 +22,7 @@ struct Shards {
     Sidecar* sidecar = nullptr;
   };
   std::vector<Shard> shards;
+  const PushBuffer* buffer = nullptr;
 
   size_t OwnerOfQueue(std::string_view queue) const;
   size_t OwnerOfPartition(PartitionId partition) const;

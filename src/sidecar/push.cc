@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 #include "sidecar/answers.h"
@@ -20,27 +21,15 @@ size_t BytesOf(const PushItem& item) {
 
 }  // namespace
 
-struct PushQueue::Batch {
-  struct Part {
-    Partition* partition;
-    PushWork work;
-  };
-  int64_t n = 0;
-  std::vector<Part> parts;
-  std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
-  int64_t items = 0;
-  size_t bytes = 0;
-  bool asking = false;
-};
-
 PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                     const PushLimits& limits, int64_t broker, Announce announce)
+                     const PushLimits& limits, int64_t broker, Announce announce, PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
       limits_(limits),
       broker_(broker),
       announce_(std::move(announce)),
+      detour_(std::move(detour)),
       tick_(loop, [this] { OnTick(); }) {}
 
 // ---- from the callers
@@ -52,7 +41,8 @@ void PushQueue::Submit(PushRequest request) {
   const size_t count = call->request.items.size();
   call->outcomes.resize(count);
   call->decided.resize(count, false);
-  call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
+  const bool replay = call->request.replay;
+  call->deadline_ms = replay ? INT64_MAX : loop_.NowMillis() + limits_.deadline_ms;
 
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -69,12 +59,12 @@ void PushQueue::Submit(PushRequest request) {
     call->request.done(call->request, std::move(call->outcomes));
     return;
   }
-  if (items_waiting_ + static_cast<int64_t>(call->open) > limits_.items_waiting_max ||
-      bytes_waiting_ + bytes > limits_.bytes_waiting_max) {
+  if (!replay && (items_waiting_ + static_cast<int64_t>(call->open) > limits_.items_waiting_max ||
+                  bytes_waiting_ + bytes > limits_.bytes_waiting_max)) {
     FailCall(*call, Status(Code::kOverloaded, "Too many pushes are waiting"));
     return;
   }
-  if (!scheduler_.AnyUp()) {
+  if (!scheduler_.AnyUp() && detour_.buffer == nullptr) {
     FailCall(*call, Status(Code::kDatabaseUnavailable));
     return;
   }
@@ -89,16 +79,25 @@ void PushQueue::Submit(PushRequest request) {
       last = &PartitionOf(item.queue, item.partition);
     }
     if (last->groups.empty() || last->groups.back().call != call) {
-      last->groups.push_back({call, {}, 0, false});
+      last->groups.push_back({call, {}, 0, false, replay});
       touched.push_back(last);
     }
     PushGroup& group = last->groups.back();
     group.items.push_back(static_cast<uint32_t>(i));
     group.bytes += BytesOf(item);
     ++items_waiting_;
+    if (replay) ++replays_waiting_;
     bytes_waiting_ += BytesOf(item);
   }
-  for (Partition* partition : touched) Enqueue(*partition);
+  for (Partition* partition : touched) {
+    if (replay) {
+      MoveAhead(*partition);
+    } else {
+      DivertIfHeld(*partition);
+    }
+    if (!partition->groups.empty()) Enqueue(*partition);
+  }
+  Watch();
   scheduler_.Wake();
 }
 
@@ -122,7 +121,9 @@ void PushQueue::Enqueue(Partition& partition) {
     idle_.erase(partition.idle_place);
     partition.idle_place = idle_.end();
   }
-  if (partition.id) {
+  if (MustStandAside(partition)) {
+    StandAside(partition);
+  } else if (partition.id) {
     partition.state = State::kReady;
     ready_.push_back(&partition);
   } else {
@@ -137,6 +138,7 @@ void PushQueue::BecomeIdle(Partition& partition) {
     Enqueue(partition);
     return;
   }
+  if (!aside_.empty()) aside_.erase(&partition);
   partition.idle_place = idle_.insert(idle_.end(), &partition);
   while (idle_.size() > limits_.idle_partitions_max) {
     const Partition* oldest = idle_.front();
@@ -158,6 +160,7 @@ void PushQueue::Forget() {
     unresolved_.push_back(partition);
   }
   ready_.clear();
+  Watch();
 }
 
 void PushQueue::Shutdown() {
@@ -197,6 +200,7 @@ void PushQueue::SendEnsure() {
   pg::TextArray names(count);
   for (Partition* partition : partitions) {
     partition->state = State::kResolving;
+    resolving_.insert(partition);
     queues.Add(partition->queue);
     names.Add(partition->name);
   }
@@ -218,13 +222,17 @@ void PushQueue::OnEnsured(const std::vector<Partition*>& partitions,
     }
   } else if (result.outcome == pg::Outcome::kFailure && !result.status.retryable()) {
     for (Partition* partition : partitions) {
-      std::deque<PushGroup> groups = std::move(partition->groups);
-      partition->groups.clear();
-      for (PushGroup& group : groups) Fail(group, result.status);
+      std::deque<PushGroup> groups = std::exchange(partition->groups, {});
+      const auto blamed =
+          std::stable_partition(groups.begin(), groups.end(),
+                                [&](const PushGroup& group) { return !IsToBlame(group, result); });
+      std::move(groups.begin(), blamed, std::back_inserter(partition->groups));
+      std::for_each(blamed, groups.end(), [&](PushGroup& group) { Fail(group, result.status); });
     }
   }
   // Making partitions twice does no harm, so any other end, also an unknown one, just goes again.
   for (Partition* partition : partitions) {
+    resolving_.erase(partition);
     if (partition->id || partition->groups.empty()) {
       BecomeIdle(*partition);
     } else {
@@ -238,6 +246,7 @@ void PushQueue::TakeGroups(Partition& partition, Batch& batch) {
   while (!partition.groups.empty()) {
     PushGroup& group = partition.groups.front();
     const bool first_of_all = batch.items == 0;
+    if (!part.work.groups.empty() && MustStandAside(partition)) break;
     if (!first_of_all &&
         (group.alone ||
          batch.items + static_cast<int64_t>(group.items.size()) > limits_.items_per_batch ||
@@ -263,12 +272,19 @@ void PushQueue::SendBatch() {
   while (!ready_.empty() &&
          static_cast<int64_t>(batch->parts.size()) < limits_.partitions_per_batch) {
     Partition* partition = ready_.front();
+    if (partition->groups.empty() || MustStandAside(*partition)) {
+      ready_.pop_front();
+      BecomeIdle(*partition);
+      continue;
+    }
     const size_t parts = batch->parts.size();
     TakeGroups(*partition, *batch);
     if (batch->parts.size() == parts) break;  // the batch is full
     ready_.pop_front();
     if (batch->parts.back().work.groups.back().alone) break;
   }
+
+  if (batch->parts.empty()) return;
 
   PushParams params(batch->parts.size());
   for (size_t p = 0; p < batch->parts.size(); ++p) {
@@ -325,13 +341,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
     if (status == "queued") {
       segment.segment->base_seq = rows.Int8(row, 2);
       segment.segment->created_micros = rows.TimestampTz(row, 3);
-      for (int32_t i = 0; i < segment.segment->count; ++i) {
-        const int64_t seq = segment.segment->base_seq + i;
-        Decide(work.lines[segment.first_line + static_cast<size_t>(i)],
-               {PushOutcome::Status::kQueued,
-                {segment.segment->CreatedMicros(seq) / 1000, id, seq},
-                {}});
-      }
+      DecideQueued(work, segment);
       batch.parts[p].partition->memory.Append(segment.segment->base_seq, segment.segment->count,
                                               segment.timed_txns);
       cache_.Put(segment.segment);
@@ -368,10 +378,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
 // All lines of a partition are stored: its twins are duplicates of them.
 void PushQueue::FinishPartition(Partition& partition, PushWork& work) {
   for (const auto& [line, first] : work.twins) {
-    const PushLine& original = work.lines[first];
-    PushOutcome outcome = original.call->outcomes[original.item];
-    outcome.status = PushOutcome::Status::kDuplicate;
-    Decide(line, std::move(outcome));
+    Decide(line, {PushOutcome::Status::kDuplicate, work.IdOfLine(first), {}});
   }
   partition.pause_ms = 0;
   announce_(partition.queue, partition.name, *partition.id);
@@ -389,6 +396,7 @@ void PushQueue::Retake(Partition& partition, std::vector<PushGroup> groups) {
 
 void PushQueue::OnRefused(Batch& batch, const pg::BatchResult& result) {
   const bool one_group = batch.parts.size() == 1 && batch.parts[0].work.groups.size() == 1;
+  if (one_group && !IsToBlame(batch.parts[0].work.groups[0], result)) return GoAgain(batch);
   if (one_group) {
     Partition& partition = *batch.parts[0].partition;
     Fail(batch.parts[0].work.groups[0], result.status);
@@ -411,52 +419,15 @@ void PushQueue::GoAgain(Batch& batch) {
   }
 }
 
-void PushQueue::AskWhetherCommitted(const std::shared_ptr<Batch>& batch) {
-  doubtful_.push_back(batch);
-  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
-}
-
-void PushQueue::OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
-  batch->asking = false;
-  if (!result.ok()) return;  // still doubtful: asked again at the next tick
-  std::erase(doubtful_, batch);
-  const pg::Rows& rows = result.rows[0];
-  if (!rows.Bool(0, 0)) {
-    GoAgain(*batch);
-    return;
-  }
-  // It committed. What it stored is found again as duplicates of itself, which is only certain
-  // for items with a transactionId; the places of the others are in the row.
-  const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
-  const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
-  pg::ArrayReader times = rows.Array(0, 3);
-  std::unordered_map<int32_t, std::deque<std::pair<int64_t, int64_t>>> places;
-  for (size_t i = 0; i < partitions.size() && times.Next(); ++i) {
-    places[partitions[i]].emplace_back(base_seqs[i], times.TimestampTz());
-  }
-  for (Batch::Part& part : batch->parts) {
-    auto& stored = places[part.partition->id->value];
-    if (stored.size() != part.work.segments.size()) {  // it was busy or had duplicates
-      Retake(*part.partition, std::move(part.work.groups));
-      BecomeIdle(*part.partition);
-      continue;
-    }
-    for (PushSegment& segment : part.work.segments) {
-      const auto [base_seq, created] = stored.front();
-      stored.pop_front();
-      for (int32_t i = 0; i < segment.segment->count; ++i) {
-        Decide(part.work.lines[segment.first_line + static_cast<size_t>(i)],
-               {PushOutcome::Status::kQueued,
-                {(created + i) / 1000, *part.partition->id, base_seq + i},
-                {}});
-      }
-    }
-    part.partition->memory.Clear();
-    FinishPartition(*part.partition, part.work);
-  }
-}
-
 // ---- outcomes
+
+// REQUIRES: the segment is stored and has its place
+void PushQueue::DecideQueued(const PushWork& work, const PushSegment& segment) {
+  for (size_t i = 0; i < static_cast<size_t>(segment.segment->count); ++i) {
+    const size_t line = segment.first_line + i;
+    Decide(work.lines[line], {PushOutcome::Status::kQueued, work.IdOfLine(line), {}});
+  }
+}
 
 void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
   PushCall& call = *line.call;
@@ -465,6 +436,7 @@ void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
   call.decided[line.item] = true;
   call.outcomes[line.item] = std::move(outcome);
   --items_waiting_;
+  if (call.request.replay) --replays_waiting_;
   bytes_waiting_ -= bytes;
   if (--call.open == 0) AnswerCall(call.request, std::exchange(call.outcomes, {}), call.trouble);
 }
@@ -488,41 +460,54 @@ void PushQueue::Pause(Partition& partition) {
   partition.state = State::kPaused;
   partition.pause_ms = std::clamp<int64_t>(partition.pause_ms * 2, 1, kPauseMaxMs);
   paused_.emplace_back(loop_.NowMillis() + partition.pause_ms, &partition);
+  StartTick();
+}
+
+void PushQueue::StartTick() {
   if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
+}
+
+// Whoever has waited too long gets an answer; nothing of it is stored.
+void PushQueue::ExpireGroups(Partition& partition) {
+  const auto in_time = [now = loop_.NowMillis()](const PushGroup& group) {
+    return group.call->deadline_ms > now;
+  };
+  std::deque<PushGroup>& groups = partition.groups;
+  if (std::all_of(groups.begin(), groups.end(), in_time)) return;
+  const auto first = std::stable_partition(groups.begin(), groups.end(), in_time);
+  std::vector<PushGroup> late(std::make_move_iterator(first),
+                              std::make_move_iterator(groups.end()));
+  groups.erase(first, groups.end());
+  const Status status = scheduler_.AnyUp()
+                            ? Status(Code::kOverloaded, "The partition was busy for too long")
+                            : Status(Code::kDatabaseUnavailable);
+  for (PushGroup& group : late) Fail(group, status);
 }
 
 void PushQueue::OnTick() {
   const int64_t now = loop_.NowMillis();
-  const bool any_up = scheduler_.AnyUp();
-  std::vector<std::pair<int64_t, Partition*>> due;
+  std::vector<Partition*> due;
   for (auto paused = paused_.begin(); paused != paused_.end();) {
     if (paused->first <= now) {
-      due.push_back(*paused);
+      due.push_back(paused->second);
       paused = paused_.erase(paused);
     } else {
       ++paused;
     }
   }
-  for (auto& [until, partition] : due) {
-    // Whoever has waited too long gets an answer; nothing of it is stored.
-    while (!partition->groups.empty() && partition->groups.front().call->deadline_ms <= now) {
-      PushGroup group = std::move(partition->groups.front());
-      partition->groups.pop_front();
-      Fail(group, Status(any_up ? Code::kOverloaded : Code::kDatabaseUnavailable,
-                         any_up ? "The partition was busy for too long" : ""));
-    }
+  for (Partition* partition : due) {
+    ExpireGroups(*partition);
     BecomeIdle(*partition);
   }
-  for (const auto& batch : doubtful_) {
-    if (batch->asking || !any_up) continue;
-    batch->asking = true;
-    pg::Params params(2);
-    params.Int8(broker_).Int8(batch->n);
-    scheduler_.Execute(
-        *this, 1, pg::Batch(storage::kResolveBatch, std::move(params)),
-        [this, batch](const pg::BatchResult& result) { OnCommitKnown(batch, result); });
+  ReviewAside();
+  ExpireDoubtful();
+  if (Away()) {
+    DivertDoubtful();
+    DivertWaiting();
   }
-  if (paused_.empty() && doubtful_.empty()) tick_.Stop();
+  SendQuestions();
+  const bool disconnected = items_waiting_ > 0 && (Away() || !scheduler_.AnyUp());
+  if (paused_.empty() && doubtful_.empty() && aside_.empty() && !disconnected) tick_.Stop();
   scheduler_.Wake();
 }
 

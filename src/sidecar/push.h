@@ -5,6 +5,7 @@
 //                               ready       in ready_, next in a batch -> kPushMessages
 //                               in flight   its later items wait
 //                               paused      it was busy in PostgreSQL; tried again soon
+//                               aside       messages before it are in the file buffer
 //
 // How a batch may end, and what becomes of its items:
 //   queued       answered; the segments go to the cache and the partition is announced
@@ -14,17 +15,23 @@
 //                and only a group refused alone is answered `failed`
 //   not sent, or try again    all go again until their deadline
 //   unknown      PostgreSQL is asked whether the batch committed; only then are its items answered
-//                or sent again
+//                or sent again (push_doubt.cc)
+//
+// When PostgreSQL is away, or a partition has messages in the file buffer, items take the way
+// around through that buffer (push_detour.cc).
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "loop/timer.h"
 #include "sidecar/push_batch.h"
+#include "sidecar/push_buffer.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
 
@@ -40,6 +47,12 @@ struct PushLimits {
   size_t idle_partitions_max = 50'000;  // remembered with their id and dedup memory
 };
 
+// The way around PostgreSQL. Without a buffer a push is refused while no connection is up.
+struct PushDetour {
+  PushBuffer* buffer = nullptr;
+  std::function<bool()> away;  // whether PostgreSQL counts as away (sidecar.h)
+};
+
 class PushQueue final : public Scheduler::Source {
  public:
   // Called after a commit, once per partition.
@@ -47,13 +60,16 @@ class PushQueue final : public Scheduler::Source {
       UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
 
   PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PushLimits& limits,
-            int64_t broker, Announce announce);
+            int64_t broker, Announce announce, PushDetour detour = {});
 
   void Submit(PushRequest request);
 
   // A connection was lost: the database behind it may have gone back in time. Drops what is only
   // remembered.
   void Forget();
+
+  // Sees to it that what waits takes the way around if PostgreSQL is, or will be, away.
+  void Watch();
 
   // The slots are closed: answers whatever still waits.
   void Shutdown();
@@ -64,7 +80,7 @@ class PushQueue final : public Scheduler::Source {
   void SendOne() override;
 
  private:
-  enum class State { kIdle, kUnresolved, kResolving, kReady, kInFlight, kPaused };
+  enum class State { kIdle, kUnresolved, kResolving, kReady, kInFlight, kPaused, kAside };
 
   struct Partition {
     std::string queue;
@@ -76,7 +92,18 @@ class PushQueue final : public Scheduler::Source {
     int64_t pause_ms = 0;  // of the last pause, 0 when it was not busy
     std::list<Partition*>::iterator idle_place;
   };
-  struct Batch;
+  struct Batch {
+    struct Part {
+      Partition* partition;
+      PushWork work;
+    };
+    int64_t n = 0;
+    std::vector<Part> parts;
+    std::vector<std::pair<size_t, size_t>> segments;  // ordinal - 1 -> part, segment
+    int64_t items = 0;
+    size_t bytes = 0;
+    bool asking = false;
+  };
 
   Partition& PartitionOf(std::string_view queue, std::string_view name);
   void Enqueue(Partition& partition);
@@ -91,14 +118,38 @@ class PushQueue final : public Scheduler::Source {
   void OnAnswered(Batch& batch, const pg::Rows& rows);
   void FinishPartition(Partition& partition, PushWork& work);
   void OnRefused(Batch& batch, const pg::BatchResult& result);
-  void AskWhetherCommitted(const std::shared_ptr<Batch>& batch);
-  void OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   void GoAgain(Batch& batch);
 
+  // push_doubt.cc
+  void AskWhetherCommitted(const std::shared_ptr<Batch>& batch);
+  void SendQuestions();
+  void OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
+  void OnCommitted(Batch& batch, const pg::Rows& rows);
+  void ExpireDoubtful();
+  void DivertDoubtful();
+  void DropDecided(Batch& batch);
+
+  // push_detour.cc
+  void MoveAhead(Partition& partition);
+  bool Away() const { return detour_.buffer != nullptr && detour_.away(); }
+  bool MustStandAside(const Partition& partition) const;
+  void StandAside(Partition& partition);
+  bool MustWait(const Partition& partition) const;
+  void ReviewAside();
+  void DivertIfHeld(Partition& partition);
+  void DivertWaiting();
+  void Divert(Partition& partition);
+  void Buffer(const Partition& partition, PushGroup group);
+  void OnBuffered(PushGroup& group, const std::vector<Uuid>& made_txns, const Status& status);
+  bool IsToBlame(const PushGroup& group, const pg::BatchResult& result);
+
   void Decide(const PushLine& line, PushOutcome outcome);
+  void DecideQueued(const PushWork& work, const PushSegment& segment);
   void Fail(PushGroup& group, const Status& status);
   void FailCall(PushCall& call, const Status& status);
   void Pause(Partition& partition);
+  void ExpireGroups(Partition& partition);
+  void StartTick();
   void OnTick();
 
   Loop& loop_;
@@ -107,6 +158,7 @@ class PushQueue final : public Scheduler::Source {
   const PushLimits limits_;
   const int64_t broker_;
   Announce announce_;
+  const PushDetour detour_;
   int64_t next_batch_ = 0;
 
   std::string key_;  // scratch for look-ups
@@ -114,11 +166,15 @@ class PushQueue final : public Scheduler::Source {
   std::list<Partition*> idle_;  // least recently used first
   std::deque<Partition*> unresolved_;
   std::deque<Partition*> ready_;
+  std::unordered_set<Partition*> resolving_;
+  std::unordered_set<Partition*> aside_;  // have items that wait for the buffer, in any state
   std::vector<std::pair<int64_t, Partition*>> paused_;  // until when
   std::vector<std::shared_ptr<Batch>> doubtful_;        // waiting to ask whether they committed
   int64_t items_waiting_ = 0;
   size_t bytes_waiting_ = 0;
-  Timer tick_;  // runs while something is paused, doubtful or waiting for PostgreSQL
+  int64_t replays_waiting_ = 0;  // items, also counted in items_waiting_
+  int64_t refusal_logged_ms_ = 0;
+  Timer tick_;  // runs while something is paused, doubtful, aside or disconnected
 };
 
 }  // namespace queen::sidecar

@@ -1,6 +1,8 @@
 #include "sidecar/push_batch.h"
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 
 #include "storage/txn_time.h"
 
@@ -107,6 +109,16 @@ void PushWork::Lay(PartitionId partition) {
     }
   }
   if (builder.count() > 0) segments.push_back(builder.Take(partition, first_line));
+}
+
+MessageId PushWork::IdOfLine(size_t line) const {
+  const auto behind = std::upper_bound(
+      segments.begin(), segments.end(), line,
+      [](size_t place, const PushSegment& segment) { return place < segment.first_line; });
+  assert(behind != segments.begin());
+  const PushSegment& push = *std::prev(behind);
+  const int64_t seq = push.segment->base_seq + static_cast<int64_t>(line - push.first_line);
+  return {push.segment->CreatedMicros(seq) / 1000, push.segment->partition, seq};
 }
 
 PushParams::PushParams(size_t segments)

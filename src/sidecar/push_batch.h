@@ -33,6 +33,7 @@ struct PushGroup {
   std::vector<uint32_t> items;
   size_t bytes = 0;
   bool alone = false;  // a batch with it was refused: it goes by itself, to find whose fault it was
+  bool ahead = false;  // goes before what its partition has in the file buffer, or comes from there
 };
 
 // One item of a call: where an outcome belongs.
@@ -63,6 +64,8 @@ struct PushWork {
 
   // Lays out the undecided items of `groups`. REQUIRES: called once, `groups` is complete
   void Lay(PartitionId partition);
+  // REQUIRES: the segments are stored and have their places
+  MessageId IdOfLine(size_t line) const;
 };
 
 // The parallel arrays of push_messages.

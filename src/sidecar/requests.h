@@ -36,16 +36,20 @@ struct PushItem {
 };
 
 struct PushOutcome {
-  enum class Status { kQueued, kDuplicate, kFailed };
+  enum class Status { kQueued, kDuplicate, kBuffered, kFailed };
   Status status = Status::kFailed;
   MessageId id;       // kQueued: of this message; kDuplicate: of the stored one
   std::string error;  // kFailed
+  Uuid made_txn{};    // kBuffered: the transactionId of a message that came without one
 };
 
 struct PushRequest {
   std::string body;
   JsonScratch scratch;
   std::vector<PushItem> items;
+  // From the file buffer: of one partition, every item has a transactionId, and it goes ahead of
+  // what was pushed since. It has no deadline; `failed` says that PostgreSQL will never take it.
+  bool replay = false;
   // One outcome per item, in order.
   UniqueFunction<void(PushRequest&, Result<std::vector<PushOutcome>>)> done;
 };

@@ -17,14 +17,17 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
                  Notices& notices)
     : loop_(loop),
       broker_(options.broker),
+      away_after_ms_(options.away_after_ms),
       delivered_(delivered),
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_),
       cache_(options.segment_cache_bytes),
-      push_(loop, scheduler_, cache_, options.push, options.broker,
-            [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
-              notices.Pushed(queue, partition, id);
-            }),
+      push_(
+          loop, scheduler_, cache_, options.push, options.broker,
+          [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
+            notices.Pushed(queue, partition, id);
+          },
+          PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
       pop_(loop, scheduler_, cache_, options.pop, options.own),
       ack_(loop, scheduler_, delivered, options.ack,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
@@ -41,7 +44,9 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
                      std::string_view group) { notices.Freed(queue, partition, id, group, 0); }),
       renew_(loop, scheduler_),
       lookups_(scheduler_),
-      heartbeat_(loop, [this] { Beat(); }) {
+      last_commit_ms_(loop.NowMillis()),
+      down_since_ms_(loop.NowMillis()),
+      heartbeat_(loop, [this] { OnHeartbeatDue(); }) {
   scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
   scheduler_.Add(pop_, Operation::kPop, options.slots);
   scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
@@ -56,7 +61,7 @@ void Sidecar::Start() {
   started_ = true;
   heartbeat_.Start(kHeartbeatMs, kHeartbeatMs);
   slots_.Start({.on_free = [this](int) { scheduler_.Wake(); },
-                .on_up = [this](int) { Beat(); },
+                .on_up = [this](int) { OnUp(); },
                 .on_down = [this](int, const Status&) { OnDown(); }});
 }
 
@@ -77,6 +82,25 @@ bool Sidecar::database_up() const {
          loop_.NowMillis() - last_beat_ms_ < kHeartbeatLateMs;
 }
 
+bool Sidecar::DatabaseAway() {
+  const int64_t now = loop_.NowMillis();
+  if ((down_since_ms_ && now - *down_since_ms_ >= away_after_ms_) ||
+      now - last_commit_ms_ >= kHeartbeatLateMs) {
+    away_ = true;
+  }
+  return away_;
+}
+
+void Sidecar::OnHeartbeatDue() {
+  Beat();
+  push_.Watch();
+}
+
+void Sidecar::OnUp() {
+  down_since_ms_.reset();
+  Beat();
+}
+
 // A small write of our own: what it proves is that transactions commit.
 void Sidecar::Beat() {
   if (beating_) return;
@@ -85,14 +109,20 @@ void Sidecar::Beat() {
   params.Int8(broker_).Int8(-++beats_);
   lookups_.Ask(storage::kHeartbeat, std::move(params), [this](const pg::BatchResult& result) {
     beating_ = false;
-    if (result.ok()) last_beat_ms_ = loop_.NowMillis();
+    if (!result.ok()) return;
+    last_beat_ms_ = loop_.NowMillis();
+    last_commit_ms_ = last_beat_ms_;
+    away_ = false;
   });
 }
 
 // The database behind the connection may have gone back in time (a failover), so nothing that is
 // only remembered is trusted any more.
 void Sidecar::OnDown() {
-  if (!scheduler_.AnyUp()) last_beat_ms_ = 0;
+  if (!scheduler_.AnyUp()) {
+    last_beat_ms_ = 0;
+    if (!down_since_ms_) down_since_ms_ = loop_.NowMillis();
+  }
   cache_.Clear();
   delivered_.Clear();
   push_.Forget();

@@ -1,9 +1,16 @@
 // Sidecar: the engine of one worker. Owns its PostgreSQL slots, the queues of the operations and
 // the caches, all on the worker's loop. Nothing in here is needed to be right after a crash: the
 // database is the only truth, and losing a connection drops every cache and hint.
+//
+// PostgreSQL counts as away, and pushes take the way through the file buffer,
+//   from  the moment that no connection was up for `away_after_ms`, or that no heartbeat (a small
+//         write of our own) has committed for kHeartbeatLateMs, whatever the connections say: that
+//         is a server that hangs, is read-only, or has no disk left
+//   until a heartbeat commits.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "config/config.h"
 #include "pg/slots.h"
@@ -29,6 +36,8 @@ struct SidecarOptions {
   PopLimits pop;
   AckLimits ack;
   TransactionLimits transaction;
+  PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
+  int64_t away_after_ms = 1'000;
 };
 
 // What a sidecar tells the others of its process.
@@ -65,17 +74,22 @@ class Sidecar {
   const SegmentCache& cache() const { return cache_; }
   // Whether commits have succeeded of late: a connection alone is no proof.
   bool database_up() const;
+  // See above.
+  bool DatabaseAway();
 
  private:
   static constexpr int64_t kHeartbeatMs = 2'000;
   // So long after the last heartbeat that committed the database counts as gone.
   static constexpr int64_t kHeartbeatLateMs = 10'000;
 
+  void OnUp();
   void OnDown();
+  void OnHeartbeatDue();
   void Beat();
 
   Loop& loop_;
   const int64_t broker_;
+  const int64_t away_after_ms_;
   state::DeliveredIndex& delivered_;
   pg::Slots slots_;
   Scheduler scheduler_;
@@ -89,7 +103,10 @@ class Sidecar {
   bool started_ = false;
   bool beating_ = false;  // one is on its way
   int64_t beats_ = 0;
-  int64_t last_beat_ms_ = 0;  // when the last one committed
+  int64_t last_beat_ms_ = 0;  // when the last one committed; 0 once all connections were lost
+  int64_t last_commit_ms_;    // the same, but kept
+  std::optional<int64_t> down_since_ms_;  // no connection is up
+  bool away_ = false;
   Timer heartbeat_;
 };
 

@@ -86,6 +86,10 @@ class Producer:
             asks.insert(place, (partition, sequence, message_id))
         repeat = self.client.insist if self.plan.faults else self.client.request
         status, outcomes = repeat("POST", "/api/v1/push", {"items": items})
+        while self.plan.faults and status == 201 and \
+                any(outcome["status"] == "buffered" for outcome in outcomes):
+            time.sleep(0.05)  # until it is replayed, and its id can be told
+            status, outcomes = repeat("POST", "/api/v1/push", {"items": items})
         if status != 201 or len(outcomes) != len(items):
             raise AssertionError(f"push of {len(items)} items: {status} {str(outcomes)[:500]}")
         for index, (item, ask, outcome) in enumerate(zip(items, asks, outcomes)):

@@ -1,0 +1,97 @@
+// FileBuffer: where pushes go while PostgreSQL is away or in maintenance, and how they come back.
+// Puts together the log (buffer_log.h), its replay (replay.h), what could not be replayed
+// (failed_files.h) and the partitions that are held; docs/file-buffer.md is its description for
+// users.
+//
+//   Open --Start--> writing --StartReplay--> draining whenever it can --StopReplay--> --Close-->
+//
+// The cut-over back to direct pushes. A partition is held while it has records here. Once
+// PostgreSQL is back, pushes to held partitions are appended behind them only at half the speed of
+// draining (drain_pace.h), and not at all when what is left will be drained within a second or so:
+// the rest waits in memory (Route::kWait). A partition whose last record is settled is direct
+// again, and what waited for it goes first.
+//
+// Any thread, except where said.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "buffer/buffer_log.h"
+#include "buffer/drain_pace.h"
+#include "buffer/failed_files.h"
+#include "buffer/files.h"
+#include "buffer/held_partitions.h"
+#include "buffer/replay.h"
+#include "sidecar/engine_router.h"
+#include "sidecar/push_buffer.h"
+
+namespace queen::buffer {
+
+struct FileBufferStats {
+  int64_t pending_messages = 0;
+  int64_t pending_partitions = 0;
+  int64_t bytes = 0;  // of everything in the directory
+  int64_t bytes_max = 0;
+  int64_t oldest_micros = 0;    // arrival of the first record in the oldest file, 0 for none
+  int64_t failed_messages = 0;  // set aside since the start: refused by PostgreSQL
+  int64_t damaged_ranges = 0;   // the same: damaged parts of files
+  int64_t failed_files = 0;     // in the directory, also from earlier runs
+  int64_t failed_bytes = 0;
+  bool healthy = true;  // the last write to the disk succeeded
+  bool forced = false;
+};
+
+class FileBuffer final : public sidecar::PushBuffer {
+ public:
+  // So many or fewer, or what is drained in two windows of time, are "about to be stored".
+  static constexpr int64_t kCutOverMessages = 5'000;
+
+  // Locks the directory and reads what is in it. An error is a reason not to start.
+  static Result<std::unique_ptr<FileBuffer>> Open(std::unique_ptr<Directory> directory,
+                                                  const BufferLog::Options& options);
+  ~FileBuffer();  // REQUIRES: closed, or never started
+
+  // Begins to write. Once.
+  void Start();
+  // Begins to replay to these sidecars, whose loops run until after Close. Once.
+  void StartReplay(const sidecar::Shards& shards);
+  // Before the sidecars close.
+  void StopReplay();
+  // After the sidecars have closed and before their loops end: every append is answered.
+  void Close();
+
+  // While on, every push is buffered and nothing is replayed. Off: drains.
+  void SetForced(bool forced);
+  FileBufferStats stats() const;
+
+  bool active() const override { return forced_.load() || log_.outstanding() > 0; }
+  Route RouteOf(std::string_view queue, std::string_view partition) const override;
+  bool Holds(std::string_view queue, std::string_view partition) const override;
+  void Append(Loop& loop, std::string_view queue, std::string_view partition,
+              const std::vector<sidecar::BufferedMessage>& messages,
+              UniqueFunction<void(const Status&)> done) override;
+
+ private:
+  struct Completion {
+    Loop* loop;
+    std::string queue;
+    std::string partition;
+    UniqueFunction<void(const Status&)> done;
+  };
+
+  FileBuffer(std::unique_ptr<Directory> directory, const BufferLog::Options& options);
+  void Finish(const std::shared_ptr<Completion>& completion, const Status& status);
+
+  const std::unique_ptr<Directory> directory_;
+  const int64_t bytes_max_;
+  FailedFiles failed_;
+  HeldPartitions held_;
+  mutable DrainPace pace_;
+  BufferLog log_;
+  Replay replay_;
+  std::atomic<bool> forced_{false};
+};
+
+}  // namespace queen::buffer
