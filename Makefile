@@ -1,11 +1,11 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format bench model clean
+.PHONY: help run build test check format bench bench-smoke model clean
 
 JOBS ?= $(shell nproc)
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## Build, then run the broker with its own PostgreSQL on port 6632
 	@scripts/setup run
@@ -36,9 +36,16 @@ bench: ## Measure; results as ratios within one run
 	@cmake --build build -j $(JOBS)
 	@scripts/bench
 
-model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n)
+bench-smoke: ## Measure for less than two minutes; only ratios decide
+	@scripts/setup build run test bench
+	@cmake --preset release
+	@cmake --build build -j $(JOBS) --target queen raw_reference
+	@bench/run.py --smoke
+
+model: build ## Compare a broker with a model of the contract at random (SECONDS=60, SEED=n, BROKERS=1)
 	@scripts/setup run test
-	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
+		--brokers $(or $(BROKERS),1)
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz

@@ -7,10 +7,12 @@
 --   p_retry_froms     this message and what follows it are handed back uncounted, the lease ends
 --   p_ends            end the lease whatever is left unsettled
 --   p_item_*          single verdicts in the order they were given: ordinal of the key, offset,
---                     `failed`, `dlq`, `cumulative` or `retry`, error text. The last two as above,
---                     but any number for one key: those of several callers cannot be folded into one
--- A verdict on a message that is not under the lease, or has one already, is ignored; of `failed` and
--- `dlq` in one call the first counts, and both win over `completed`.
+--                     `failed`, `dlq`, `retry`, `cumulative` or `before` (cumulative without the
+--                     message itself), error text. `retry` and `cumulative` as above, but any number
+--                     for one key: those of several callers cannot be folded into one
+-- A verdict on a message that is not under the lease is ignored, and so is one on a message that has its
+-- verdict, but for what `cumulative` and `before` say of the messages before it. Of `failed` and `dlq`
+-- in one call the first counts, and both win over `completed`.
 --   p_broker, p_n     the key of this transaction in queen.batches; p_n NULL = none of the
 --                     caller's; partitions whose lease has ended are announced all the same
 -- Answers a row per key with the state as it was before, from which the caller judges each message:
@@ -81,15 +83,16 @@ BEGIN
                    coalesce(bool_or(t.kind = 'failed' AND NOT d.dead), false) AS any_failed,
                    array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_seqs,
                    array_agg(d.failures ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_counts,
-                   max(t.seq) FILTER (WHERE t.cumulative) AS cumulative,
+                   max(CASE WHEN t.cumulative THEN t.seq WHEN t.before THEN t.seq - 1 END) AS cumulative,
                    coalesce(bool_or(t.retry), false) AS retried
             FROM (SELECT e.seq, (array_agg(e.kind ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS kind,
                          (array_agg(e.error ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS error,
                          coalesce(bool_or(e.kind = 'retry'), false) AS retry,
                          coalesce(bool_or(e.kind = 'cumulative'), false) AS cumulative,
+                         coalesce(bool_or(e.kind = 'before'), false) AS before,
                          coalesce(max(e.failures), 0) AS failures
                   FROM (SELECT i.seq, i.ordinal, NULL::int AS failures, i.error,
-                               CASE WHEN i.kind = 'cumulative' OR NOT (queen.bits_get(a.settled, i.seq - a.cursor)
+                               CASE WHEN i.kind IN ('cumulative', 'before') OR NOT (queen.bits_get(a.settled, i.seq - a.cursor)
                                          OR queen.bits_get(a.failed, i.seq - a.cursor)) THEN i.kind END AS kind
                         FROM unnest(a.seqs, a.kinds, a.errors) WITH ORDINALITY AS i(seq, kind, error, ordinal)
                         WHERE i.seq >= a.cursor AND i.seq < a.lease_end

@@ -7,13 +7,18 @@ RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
     v_lost int[];
 BEGIN
-    WITH removed AS (
+    -- One probe per key. As a condition of the DELETE it would be asked once for every row of the table
+    -- whenever the planner believes that to be small.
+    v_lost := ARRAY(
+        SELECT k.ordinal
+        FROM unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
+        WHERE k.epoch < (SELECT max(later.epoch) FROM queen.progress later
+                         WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id));
+    IF cardinality(v_lost) > 0 THEN   -- rare
         DELETE FROM queen.progress r
         USING unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
         WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id AND r.epoch = k.epoch
-          AND k.epoch < (SELECT max(later.epoch) FROM queen.progress later
-                         WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id)
-        RETURNING k.ordinal)
-    SELECT coalesce(array_agg(removed.ordinal), '{}') INTO v_lost FROM removed;
+          AND k.ordinal = ANY (v_lost);
+    END IF;
     RETURN v_lost;
 END $$;

@@ -99,6 +99,12 @@ BEGIN
                    coalesce(min(a.seq), 0) AS base,
                    array_agg(a.seq) FILTER (WHERE a.kind = 'completed' AND a.seq IS NOT NULL) AS done
             FROM ack a GROUP BY a.key
+        ), single AS MATERIALIZED (
+            SELECT a.key, a.seq, k.kind, a.error, row_number() OVER (ORDER BY a.ordinal, k.place) AS place
+            FROM ack a CROSS JOIN LATERAL (VALUES
+                (CASE WHEN a.kind <> 'completed' THEN a.kind END, 1),
+                (CASE WHEN a.cumulative THEN CASE a.kind WHEN 'retry' THEN 'before' ELSE 'cumulative' END END, 2)) AS k(kind, place)
+            WHERE k.kind IS NOT NULL
         ), reply AS MATERIALIZED (
             SELECT r.* FROM (
                 SELECT array_agg(k.partition_id ORDER BY k.key) AS partitions, array_agg(k.group_id ORDER BY k.key) AS groups,
@@ -109,11 +115,8 @@ BEGIN
                 p_broker, CASE WHEN v_pushes = 0 THEN p_n END, f.partitions, f.groups, f.leases, f.bases, f.dones,
                 array_fill(NULL::bigint, ARRAY[cardinality(f.groups)]), array_fill(NULL::bigint, ARRAY[cardinality(f.groups)]),
                 array_fill(false, ARRAY[cardinality(f.groups)]),
-                ARRAY(SELECT a.key FROM ack a WHERE a.kind <> 'completed' OR a.cumulative ORDER BY a.ordinal),
-                ARRAY(SELECT a.seq FROM ack a WHERE a.kind <> 'completed' OR a.cumulative ORDER BY a.ordinal),
-                ARRAY(SELECT CASE WHEN a.kind = 'completed' THEN 'cumulative' ELSE a.kind END
-                      FROM ack a WHERE a.kind <> 'completed' OR a.cumulative ORDER BY a.ordinal),
-                ARRAY(SELECT a.error FROM ack a WHERE a.kind <> 'completed' OR a.cumulative ORDER BY a.ordinal)) r
+                ARRAY(SELECT s.key FROM single s ORDER BY s.place), ARRAY(SELECT s.seq FROM single s ORDER BY s.place),
+                ARRAY(SELECT s.kind FROM single s ORDER BY s.place), ARRAY(SELECT s.error FROM single s ORDER BY s.place)) r
         )
         SELECT array_agg(CASE
                    WHEN a.seq IS NULL THEN 'not found'

@@ -1,4 +1,4 @@
--- requires: first_seq_at, drop_stale_progress
+-- requires: first_seq_at, drop_stale_progress, ensure_group
 -- Moves a group on a queue (p_partition NULL) or on one partition: leases are cancelled, settled marks
 -- and failure counts cleared. p_mode:
 --   end     behind the newest message
@@ -6,7 +6,8 @@
 --   offset  to p_offset, at most the end
 -- At most p_limit partitions behind p_after are moved, so that no transaction holds thousands of rows:
 -- call again with next_after until it is NULL. With the last of a whole queue the group's start changes
--- too, for partitions born later. An unknown queue or group: nothing moves.
+-- too, for partitions born later. An unknown queue or group: nothing moves; one that has popped before
+-- the queue existed is known.
 CREATE OR REPLACE FUNCTION queen.seek(p_queue text, p_group text, p_partition text, p_mode text,
                                       p_time timestamptz, p_offset bigint, p_after int, p_limit int)
 RETURNS TABLE (moved int, next_after int, partition_ids int[]) LANGUAGE plpgsql AS $$
@@ -22,6 +23,10 @@ DECLARE
 BEGIN
     SELECT g.queue_id, g.id INTO v_queue_id, v_group_id
     FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id AND g.name = p_group WHERE q.name = p_queue;
+    IF v_group_id IS NULL AND EXISTS (SELECT FROM queen.early_groups e
+                                      WHERE e.queue_name = p_queue AND e.group_name = p_group) THEN
+        SELECT e.queue_id, e.group_id INTO v_queue_id, v_group_id FROM queen.ensure_group(p_queue, p_group, 'all', NULL) e;
+    END IF;
     v_ids := ARRAY(SELECT p.id FROM queen.partitions p
                    WHERE p.queue_id = v_queue_id AND p.id > p_after AND (p_partition IS NULL OR p.name = p_partition)
                    ORDER BY p.id LIMIT p_limit);

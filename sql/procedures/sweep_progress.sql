@@ -6,7 +6,7 @@ RETURNS TABLE (removed int, next_partition_id int, next_group_id int) LANGUAGE p
 BEGIN
     RETURN QUERY
     WITH seen AS MATERIALIZED (
-        SELECT r.partition_id, r.group_id, r.epoch FROM queen.progress r
+        SELECT r.ctid AS place, r.partition_id, r.group_id, r.epoch FROM queen.progress r
         WHERE (r.partition_id, r.group_id) >= (p_partition_id, p_group_id)
         ORDER BY r.partition_id, r.group_id, r.epoch LIMIT p_limit
     ), old AS MATERIALIZED (  -- the last row of a key is its state, as far as this snapshot knows
@@ -16,8 +16,8 @@ BEGIN
             FROM seen x WINDOW w AS (ORDER BY x.partition_id, x.group_id, x.epoch)) s
         WHERE s.is_old
     ), gone AS (
-        DELETE FROM queen.progress r USING old o
-        WHERE r.partition_id = o.partition_id AND r.group_id = o.group_id AND r.epoch = o.epoch
+        -- by place, which rows that are never updated keep: no plan can make a scan of it
+        DELETE FROM queen.progress r WHERE r.ctid = ANY (ARRAY(SELECT o.place FROM old o))
         RETURNING 1
     ), last AS (
         SELECT s.partition_id, s.group_id FROM seen s

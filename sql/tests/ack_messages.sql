@@ -141,6 +141,47 @@ BEGIN
     ASSERT (SELECT count(*) FROM queen.dead_letters WHERE partition_id = v_id) = 1;
 END $$;
 
+-- cumulative on a message that has its verdict: the ones before it are settled all the same, and the lease ends
+DO $$
+DECLARE
+    v_id int := test.partition('ack.again'); v_group int := test.groupid('ack.again'); v_lease uuid := gen_random_uuid(); v record;
+BEGIN
+    PERFORM test.push(v_id, 6);
+    PERFORM test.pop(v_id, v_group, v_lease, 5);
+    PERFORM test.ack(v_id, v_group, v_lease, '{3}', '{0,4}', '{failed,failed}');
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, '{3}', '{3}', '{cumulative}');
+    ASSERT v.settled = '00010' AND v.released, v::text;
+    ASSERT (test.pop(v_id, v_group, v_lease, 9)).seqs = '{0,4,5}';
+    PERFORM test.ack(v_id, v_group, v_lease, p_items => '{5}', p_kinds => '{failed}');
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, p_items => '{5,5}', p_kinds => '{dlq,cumulative}');
+    ASSERT v.released AND v.new_cursor = 5 AND v.dead_seqs IS NULL, 'what failed in this lease stays so';
+END $$;
+
+-- retry with all before it settled (`before`): not the message itself, and nothing when it is not under the lease
+DO $$
+DECLARE
+    v_id int := test.partition('ack.before'); v_group int := test.groupid('ack.before'); v_lease uuid := gen_random_uuid();
+    v record; d test.delivery;
+BEGIN
+    PERFORM test.push(v_id, 10);
+    PERFORM test.pop(v_id, v_group, v_lease, 5);
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, p_items => '{5,5}', p_kinds => '{retry,before}');
+    ASSERT v.state = 'applied' AND v.new_cursor = 0 AND NOT v.released, 'beyond the lease: ' || v::text;
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, p_items => '{0}', p_kinds => '{before}');
+    ASSERT v.new_cursor = 0 AND NOT v.released, 'nothing is before the first';
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, '{4}', '{1,3,3}', '{failed,retry,before}');
+    ASSERT v.released AND v.new_cursor = 1, v::text;
+    d := test.pop(v_id, v_group, v_lease, 3);
+    ASSERT d.seqs = '{1,3,5}' AND d.failures = '{1,0,0}', d::text;
+    -- a message that has its verdict is not handed back, but those before it are settled
+    PERFORM test.ack(v_id, v_group, v_lease, '{3}');
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, p_items => '{3,3}', p_kinds => '{retry,before}');
+    ASSERT v.new_cursor = 5 AND NOT v.released, v::text;
+    -- the cumulative ack of one caller is not cut short by another's retry of the same message
+    SELECT * INTO v FROM test.ack(v_id, v_group, v_lease, '{5}', '{5,5,5}', '{retry,before,cumulative}');
+    ASSERT v.released AND v.new_cursor = 6, v::text;
+END $$;
+
 -- retryDelay counts from the failure, holds up its partition only, and does not outlive a delivery
 DO $$
 DECLARE

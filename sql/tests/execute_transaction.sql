@@ -103,4 +103,15 @@ BEGIN
     ASSERT v_sum = 'ack 1 applied 3 released, ack 2 applied 4 released, ack 3 applied 5 released', v_sum;
     d := test.pop(v.a, v.h, v_lease, 10);
     ASSERT d.seqs = '{1,4,5}' AND d.failures = '{1,1,0}', d::text;
+    -- cumulative beside every verdict: all before the message is settled, the message has its own
+    v_sum := test.summary(format('test.transaction(p_ack_partitions => ARRAY[%s], p_ack_groups => ARRAY[%s], p_ack_leases => ARRAY[%L]::uuid[], '
+        'p_ack_txns => ARRAY[%L], p_ack_kinds => ARRAY[''failed''], p_ack_cumulatives => ARRAY[true])', v.a, v.h, v_lease, v_own));
+    ASSERT v_sum = 'ack 1 applied 4', v_sum;
+    ASSERT (test.state(v.a, v.h)).cursor = 4 AND (test.state(v.a, v.h)).attempt_counts = '{2}', test.state(v.a, v.h)::text;
+    PERFORM test.ack(v.a, v.h, v_lease, p_ends => true);
+    ASSERT (test.pop(v.a, v.h, v_lease, 10)).seqs = '{4,5}';
+    v_sum := test.summary(format('test.transaction(p_ack_partitions => ARRAY[%s], p_ack_groups => ARRAY[%s], p_ack_leases => ARRAY[%L]::uuid[], '
+        'p_ack_txns => ARRAY[''m5''], p_ack_kinds => ARRAY[''retry''], p_ack_cumulatives => ARRAY[true])', v.a, v.h, v_lease));
+    ASSERT v_sum = 'ack 1 applied 5 released', v_sum;
+    ASSERT (test.pop(v.a, v.h, v_lease, 10)).seqs = '{5}';
 END $$;

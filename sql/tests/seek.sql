@@ -58,3 +58,20 @@ BEGIN
     ASSERT queen.set_subscription('s', '2020-01-01Z') = 1 AND test.available(v_id, v_group) = 'ready';
     ASSERT queen.set_subscription('nobody', '2020-01-01Z') = 0;
 END $$;
+
+-- A group that popped before the queue existed is there, with the start it asked for; an unknown one is not made.
+DO $$
+DECLARE v_id int; v record; v_group int;
+BEGIN
+    PERFORM queen.ensure_group('seek.early', 'g', 'new', NULL);
+    SELECT * INTO v FROM queen.seek('seek.early', 'g', NULL, 'end', NULL, NULL, 0, 100);
+    ASSERT v.moved = 0 AND EXISTS (SELECT FROM queen.early_groups WHERE queue_name = 'seek.early'), 'no queue yet';
+    v_id := test.partition('seek.early');
+    PERFORM test.push(v_id, 4);
+    SELECT * INTO v FROM queen.seek('seek.early', 'other', 'Default', 'end', NULL, NULL, 0, 100);
+    ASSERT v.moved = 0 AND NOT EXISTS (SELECT FROM queen.groups WHERE name = 'other');
+    SELECT * INTO v FROM queen.seek('seek.early', 'g', 'Default', 'offset', NULL, 3, 0, 100);
+    ASSERT v.moved = 1, v::text;
+    SELECT group_id INTO v_group FROM queen.ensure_group('seek.early', 'g', 'new', NULL);
+    ASSERT (test.pop(v_id, v_group)).seqs = '{3}' AND (SELECT start_mode FROM queen.groups WHERE id = v_group) = 'all';
+END $$;

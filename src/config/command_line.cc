@@ -24,7 +24,7 @@ struct CommandInfo {
   bool takes_settings;
 };
 
-constexpr std::array<CommandInfo, 5> kCommands = {{
+constexpr std::array<CommandInfo, 6> kCommands = {{
     {"serve", "", "run the broker",
      "Runs the broker until it is told to stop (SIGTERM, SIGINT). Without DATABASE_URL or PG_HOST\n"
      "it starts and supervises a PostgreSQL server of its own.\n",
@@ -40,6 +40,8 @@ constexpr std::array<CommandInfo, 5> kCommands = {{
      "  --print     print the SQL that is missing in the database, and change nothing\n"
      "  --all       with --print: all of it, as for an empty database, without connecting to one\n",
      true},
+    {"bench", "SCENARIO [options]", "put load on a broker and report what it costs",
+     "`queen bench --help` lists the scenarios.\n", false},
     {"version", "", "print the version", "", false},
     {"help", "[COMMAND]", "print this text, or that of a command", "", false},
 }};
@@ -238,6 +240,12 @@ ParseResult ShowHelp(const std::string& name) {
 }  // namespace
 
 ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment) {
+  if (argc >= 2 && std::string_view(argv[1]) == "bench") {
+    ParseResult result;
+    result.command = Command::kBench;
+    result.bench.assign(argv + 2, argv + argc);
+    return result;
+  }
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();

@@ -1,9 +1,10 @@
 // The command line of the binary: commands, flags and --help, on top of load.h.
 //
-//   queen serve | config | migrate | version | help
+//   queen serve | config | migrate | bench | version | help
 //
 // Everything that needs neither a network nor a database is answered here, so that main only has
-// `serve` and `migrate` left to do. CLI11 is included by command_line.cc alone.
+// `serve`, `migrate` and `bench` left to do; the words behind `bench` are its own and passed on
+// unread. CLI11 is included by command_line.cc alone.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace queen::config {
 
-enum class Command { kServe, kMigrate };
+enum class Command { kServe, kMigrate, kBench };
 
 // queen migrate: apply what is missing, or print the SQL that would.
 struct MigrateArguments {
@@ -36,6 +37,7 @@ struct ParseResult {
 
   Command command = Command::kServe;
   MigrateArguments migrate;
+  std::vector<std::string> bench;  // the words behind `queen bench`
   Config config;
   std::vector<std::string> warnings;  // to be logged once logs are configured
 };

@@ -57,7 +57,7 @@ struct ConnectOptions {
   // How often a running statement checks that we are still there; 0 leaves it to the server (needed
   // where the server's system cannot: it refuses the setting).
   int client_connection_check_interval_ms = 5'000;
-  std::string plan_cache_mode = "auto";
+  std::string plan_cache_mode = "force_generic_plan";
   // More settings, as name and value; a name of the list above is refused.
   Keywords settings;
 

@@ -49,7 +49,7 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   EXPECT_EQ(Show(slots, "intervalstyle"), "postgres");
   EXPECT_EQ(Show(slots, "enable_seqscan"), "off");
   EXPECT_EQ(Show(slots, "jit"), "off");
-  EXPECT_EQ(Show(slots, "plan_cache_mode"), "auto");
+  EXPECT_EQ(Show(slots, "plan_cache_mode"), "force_generic_plan");
   EXPECT_EQ(Show(slots, "statement_timeout"), "12345ms");
   EXPECT_EQ(Show(slots, "lock_timeout"), "2345ms");
   EXPECT_EQ(Show(slots, "idle_in_transaction_session_timeout"), "3456ms");

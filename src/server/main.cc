@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "bench/bench.h"
 #include "config/command_line.h"
 #include "config/load.h"
 #include "server/migrate_command.h"
@@ -23,9 +24,14 @@ int Serve(const config::Config& config) {
   return server.Run();
 }
 
+std::string ValueOf(const config::Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
 int Main(int argc, char** argv) {
-  const config::ParseResult parsed =
-      config::ParseCommandLine(argc, argv, config::EnvironmentOf(environ));
+  const config::Environment environment = config::EnvironmentOf(environ);
+  const config::ParseResult parsed = config::ParseCommandLine(argc, argv, environment);
   if (parsed.finished) {
     fmt::print("{}", parsed.finished->out);
     fmt::print(stderr, "{}", parsed.finished->err);
@@ -38,6 +44,9 @@ int Main(int argc, char** argv) {
       return Serve(parsed.config);
     case config::Command::kMigrate:
       return server::RunMigrate(parsed.config, parsed.migrate);
+    case config::Command::kBench:
+      return bench::RunBench(parsed.bench, ValueOf(environment, "DATABASE_URL"),
+                             ValueOf(environment, "QUEEN_TOKEN"));
   }
   return 1;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "sidecar/answers.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
@@ -168,25 +169,8 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
       key->partition = *item.partition;
       key->group_id = *target.group_id;
     }
-    // An ack without a lease joins those of the same call that name one, so that all are judged by
-    // the same state (should that lease be refused: OnRow).
-    AckGroup* group = nullptr;
-    for (AckGroup& candidate : key->groups) {
-      if (candidate.call == call && (candidate.lease_id == item.lease_id || !item.lease_id)) {
-        group = &candidate;
-      } else if (candidate.call == call && !candidate.lease_id) {
-        candidate.lease_id = item.lease_id;
-        group = &candidate;
-      }
-    }
-    if (group == nullptr) {
-      call->several_leases = call->several_leases ||
-                             std::find(touched.begin(), touched.end(), key.get()) != touched.end();
-      key->groups.push_back({call, item.lease_id, {}, false});
-      group = &key->groups.back();
-      touched.push_back(key.get());
-    }
-    group->items.push_back(i);
+    Join(key->groups, call, item.lease_id).items.push_back(i);
+    touched.push_back(key.get());
   }
   for (Key* key : touched) MakeReady(*key);
   scheduler_.Wake();
@@ -319,16 +303,9 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
   answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
   if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
 
-  // Whoever named no lease meant the current one, which the lease named beside it is not.
   if (answer.state == AckAnswer::State::kRefused && row.groups.front().lease_id) {
     for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
-      AckGroup rest{group->call, std::nullopt, {}, group->alone};
-      std::erase_if(group->items, [&](uint32_t item) {
-        if (group->call->request.items[item].lease_id) return false;
-        rest.items.push_back(item);
-        return true;
-      });
-      if (!rest.items.empty()) row.key->groups.push_front(std::move(rest));
+      PassOn(*group, row.key->groups);
     }
   }
 
@@ -351,7 +328,7 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
     }
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
-      AckOutcome outcome = Judge(judged, *target.seq);
+      AckOutcome outcome = Judge(judged, *target.seq, group.call->request.items[item].cumulative);
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
       Decide(*group.call, item, std::move(outcome));
@@ -369,7 +346,7 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
   }
   for (Batch::Row& row : batch.rows) {
     if ((unknown && !row.fold.repeatable()) || (!may_repeat && one_group)) {
-      for (AckGroup& group : row.groups) FailCall(*group.call, result.status);
+      for (const AckGroup& group : row.groups) Fail(group, result.status);
       Release(*row.key);
       continue;
     }
@@ -386,7 +363,7 @@ void AckQueue::GoAgain(Batch::Row& row) {
   const int64_t now = loop_.NowMillis();
   for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
     if (group->call->deadline_ms <= now) {
-      FailCall(*group->call, Status(Code::kDatabaseUnavailable));
+      Fail(*group, Status(Code::kDatabaseUnavailable));
     }
     std::erase_if(group->items, [&](uint32_t item) { return group->call->decided[item]; });
     if (!group->items.empty()) key.groups.push_front(std::move(*group));
@@ -432,16 +409,22 @@ void AckQueue::Decide(AckCall& call, uint32_t item, AckOutcome outcome) {
   call.decided[item] = true;
   call.outcomes[item] = std::move(outcome);
   --items_waiting_;
-  if (--call.open == 0) call.request.done(call.request, std::move(call.outcomes));
+  if (--call.open == 0) AnswerCall(call.request, std::exchange(call.outcomes, {}), call.trouble);
 }
 
-// Answers the whole call with an error; its items that still wait somewhere are skipped.
+void AckQueue::Fail(const AckGroup& group, const Status& status) {
+  AckCall& call = *group.call;
+  if (status.retryable()) call.trouble = status;
+  for (const uint32_t item : group.items) {
+    Decide(call, item, Refusal(call.targets[item], status.message()));
+  }
+}
+
 void AckQueue::FailCall(AckCall& call, const Status& status) {
-  if (call.open == 0) return;
-  items_waiting_ -= static_cast<int64_t>(call.open);
-  call.open = 0;
-  call.decided.assign(call.decided.size(), true);
-  call.request.done(call.request, status);
+  call.trouble = status;
+  for (uint32_t item = 0; item < call.decided.size(); ++item) {
+    Decide(call, item, Refusal(call.targets[item], status.message()));
+  }
 }
 
 }  // namespace queen::sidecar

@@ -75,6 +75,9 @@ class AckQueue final : public Scheduler::Source {
   void OnPauseOver();
 
   void Decide(AckCall& call, uint32_t item, AckOutcome outcome);
+  // The items could not be carried out, or nobody knows: each is answered with `status`.
+  void Fail(const AckGroup& group, const Status& status);
+  // The same for whatever of the call is still open, wherever it waits.
   void FailCall(AckCall& call, const Status& status);
 
   Loop& loop_;

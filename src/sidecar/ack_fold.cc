@@ -18,6 +18,43 @@ int64_t LowestSeq(const std::vector<AckGroup>& groups) {
 
 }  // namespace
 
+AckGroup& Join(std::deque<AckGroup>& groups, const std::shared_ptr<AckCall>& call,
+               const std::optional<Uuid>& lease) {
+  bool first = true;
+  for (AckGroup& group : groups) {
+    if (group.call != call) continue;
+    if (!lease || group.lease_id == lease) return group;
+    if (!group.lease_id) {
+      group.lease_id = lease;
+      return group;
+    }
+    first = false;
+  }
+  if (!first) call->several_leases = true;
+  groups.push_back({call, lease, {}, false});
+  return groups.back();
+}
+
+void PassOn(AckGroup& refused, std::deque<AckGroup>& groups) {
+  const AckCall& call = *refused.call;
+  AckGroup rest{refused.call, std::nullopt, {}, refused.alone};
+  std::erase_if(refused.items, [&](uint32_t item) {
+    if (call.request.items[item].lease_id) return false;
+    rest.items.push_back(item);
+    return true;
+  });
+  if (rest.items.empty()) return;
+  const auto next = std::find_if(groups.begin(), groups.end(), [&](const AckGroup& group) {
+    return group.call == refused.call && group.lease_id != refused.lease_id;
+  });
+  if (next == groups.end()) {
+    groups.push_front(std::move(rest));
+  } else {
+    next->items.insert(next->items.end(), rest.items.begin(), rest.items.end());
+    std::sort(next->items.begin(), next->items.end());  // verdicts count in the order of the call
+  }
+}
+
 AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
   AckFold fold;
   fold.base = LowestSeq(groups);
@@ -35,6 +72,7 @@ AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
       const int64_t seq = SeqOf(group, item);
       if (ack.verdict == Verdict::kRetry) {
         fold.singles.push_back({seq, "retry", {}});
+        if (ack.cumulative) fold.singles.push_back({seq, "before", {}});
         continue;
       }
       if (judged.insert(seq).second) {
@@ -50,6 +88,7 @@ AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
       if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
     }
   }
+  std::erase_if(groups, [](const AckGroup& group) { return group.items.empty(); });
   return fold;
 }
 
@@ -58,7 +97,7 @@ bool AckFold::repeatable() const {
                      [](const Single& single) { return single.kind == "cumulative"; });
 }
 
-AckOutcome Judge(const AckAnswer& answer, int64_t seq) {
+AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative) {
   AckOutcome outcome;
   if (answer.state == AckAnswer::State::kGone) {
     outcome.error = "Message not found";
@@ -74,7 +113,9 @@ AckOutcome Judge(const AckAnswer& answer, int64_t seq) {
     return outcome;
   }
   outcome.success = true;
-  outcome.lease_released = !settled_before && answer.released;
+  // An ack of a settled message has no part in the end of the lease, unless it settled others.
+  const bool counted = accepted && (!settled_before || (cumulative && seq >= *answer.cursor));
+  outcome.lease_released = counted && answer.released;
   outcome.dead_lettered =
       std::find(answer.dead.begin(), answer.dead.end(), seq) != answer.dead.end();
   return outcome;

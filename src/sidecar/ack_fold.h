@@ -3,6 +3,7 @@
 // item's own outcome follows.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,13 +18,14 @@ namespace queen::sidecar {
 // How far apart the offsets of one fold may be: as far as a lease reaches.
 inline constexpr int64_t kAckSpanMax = 10'000;
 
-// One ack request on its way: answered when `open` items are decided.
+// One ack request on its way: answered when no item is `open` any more.
 struct AckCall {
   AckRequest request;
   std::vector<state::AckTarget> targets;
   std::vector<AckOutcome> outcomes;
   std::vector<bool> decided;
   size_t open = 0;
+  Status trouble;  // of items that could not be decided
   int64_t deadline_ms = 0;
   // A call that names several leases of one (partition, group) is applied in several steps, but
   // judged by what was settled before the first: by key, cursor and settled.
@@ -39,13 +41,23 @@ struct AckGroup {
   bool alone = false;  // a batch with it was refused
 };
 
+// The group among those that wait for one (partition, group) that an item of `call` under `lease`
+// joins; made when there is none. An item that names no lease travels with one that does, so that
+// all are judged by the same state.
+AckGroup& Join(std::deque<AckGroup>& groups, const std::shared_ptr<AckCall>& call,
+               const std::optional<Uuid>& lease);
+
+// The lease that `refused` names is not the current one: its items that named none still mean that,
+// and go on to the next lease of their call in `groups`, which may be it, or in front of them all.
+void PassOn(AckGroup& refused, std::deque<AckGroup>& groups);
+
 struct AckFold {
   int64_t base = 0;
   std::string done;  // "1" at each completed offset, counted from base
   // What is not plainly completed, in the order given.
   struct Single {
     int64_t seq;
-    std::string_view kind;  // failed, dlq, cumulative or retry, as ack_messages has them
+    std::string_view kind;  // failed, dlq, cumulative, before or retry, as ack_messages has them
     std::string_view error;
   };
   std::vector<Single> singles;
@@ -55,7 +67,7 @@ struct AckFold {
 };
 
 // The first verdict on a message wins. Items further than kAckSpanMax above the lowest offset are
-// taken out of `groups` and returned, to be folded next.
+// taken out of `groups` and returned, to be folded next; no group is left without items.
 AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far);
 
 // What ack_messages answers for a row.
@@ -70,6 +82,6 @@ struct AckAnswer {
 };
 
 // The outcome of an ack of the message at `seq`; names are left to the caller.
-AckOutcome Judge(const AckAnswer& answer, int64_t seq);
+AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative);
 
 }  // namespace queen::sidecar

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "sidecar/answers.h"
 #include "sidecar/family_pop.h"
 #include "sidecar/streams.h"
 #include "storage/lines.h"
@@ -11,36 +12,6 @@ namespace queen::sidecar {
 namespace {
 
 std::atomic<uint64_t> g_next_ticket{1};
-
-// A request whose parts are answered by several owners: answered itself when the last part is.
-template <typename Request, typename Outcome>
-struct Gathered {
-  Request request;
-  std::vector<Outcome> outcomes;
-  size_t parts_open = 0;
-  Status trouble;
-
-  void Answer() {
-    if (trouble.ok()) {
-      request.done(request, std::move(outcomes));
-    } else {
-      request.done(request, trouble);
-    }
-  }
-};
-
-// A part's outcomes go to their places in the whole.
-template <typename G, typename Outcomes>
-void TakePart(G& gathered, const std::vector<size_t>& places, Outcomes result) {
-  if (result.ok()) {
-    for (size_t i = 0; i < places.size(); ++i) {
-      gathered.outcomes[places[i]] = std::move((*result)[i]);
-    }
-  } else {
-    gathered.trouble = result.status();
-  }
-  if (--gathered.parts_open == 0) gathered.Answer();
-}
 
 }  // namespace
 
@@ -107,12 +78,12 @@ void EngineRouter::Split(Request request, OwnerOf owner_of, Submit submit) {
     part.done = [gathered, here = &here_, places = std::move(places[owner])](
                     Request&, Result<std::vector<Outcome>> result) mutable {
       if (here->IsOwner()) {
-        TakePart(*gathered, places, std::move(result));
+        gathered->TakePart(places, std::move(result));
         return;
       }
       here->Post([gathered = std::move(gathered), places = std::move(places),
                   result = std::move(result)]() mutable {
-        TakePart(*gathered, places, std::move(result));
+        gathered->TakePart(places, std::move(result));
       });
     };
     On(owner, [part = std::move(part), submit](Sidecar& sidecar) mutable {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "sidecar/answers.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
@@ -465,19 +466,7 @@ void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
   call.outcomes[line.item] = std::move(outcome);
   --items_waiting_;
   bytes_waiting_ -= bytes;
-  if (--call.open == 0) Answer(call);
-}
-
-// A call of which nothing was stored, through no fault of its own, is an error as a whole.
-void PushQueue::Answer(PushCall& call) {
-  const bool any_stored = std::any_of(
-      call.outcomes.begin(), call.outcomes.end(),
-      [](const PushOutcome& outcome) { return outcome.status != PushOutcome::Status::kFailed; });
-  if (!call.trouble.ok() && !any_stored) {
-    call.request.done(call.request, call.trouble);
-  } else {
-    call.request.done(call.request, std::move(call.outcomes));
-  }
+  if (--call.open == 0) AnswerCall(call.request, std::exchange(call.outcomes, {}), call.trouble);
 }
 
 void PushQueue::Fail(PushGroup& group, const Status& status) {

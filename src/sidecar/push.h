@@ -96,7 +96,6 @@ class PushQueue final : public Scheduler::Source {
   void GoAgain(Batch& batch);
 
   void Decide(const PushLine& line, PushOutcome outcome);
-  void Answer(PushCall& call);
   void Fail(PushGroup& group, const Status& status);
   void FailCall(PushCall& call, const Status& status);
   void Pause(Partition& partition);

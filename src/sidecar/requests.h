@@ -1,7 +1,8 @@
 // What the API asks of the engine and what it gets back: one request type per operation. A request
 // is parsed and valid when it arrives here (api/ refuses the rest), and its `done` runs exactly
 // once on the loop that submitted it. A Status instead of a result means that the whole request
-// failed and nothing of it is known to be stored (a 503 for the caller, who may repeat it).
+// failed and nothing of it is known to be stored (a 503 for the caller, who may repeat it); where
+// only some items met trouble each of them says so (answers.h).
 #pragma once
 
 #include <cstdint>

@@ -47,9 +47,9 @@ const pg::Statement kLease{
     "pop_sm_lease",
     "SELECT l.ordinal, l.state, l.ready_in_ms, l.cursor, l.lease_end, l.settled::text,"
     " l.attempt_seqs, l.attempt_counts, l.segment_bases, l.segment_counts, l.segment_times,"
-    " (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::bigint, p.name"
-    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8) l"
-    " LEFT JOIN queen.partitions p ON p.id = ($2)[l.ordinal]",
+    " (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::bigint,"
+    " (SELECT p.name FROM queen.partitions p WHERE p.id = ($2)[l.ordinal])"
+    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8) l",
     {kInt4Array, kInt4Array, kInt4Array, kUuidArray, kInt4Array, kInt4Array, kBoolArray, kInt8}};
 
 const pg::Statement kFetch{"pop_sm_fetch",

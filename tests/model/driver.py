@@ -1,13 +1,20 @@
-"""The driver: many logical clients, one request at a time, each reply given to the model."""
+"""The driver: many clients, one request at a time, each reply given to the model."""
 
 import random
 import time
 
 from history.client import Client, uuid7
-from .model import QUEUE_MODE, Model, Violation
+from .model import QUEUE_MODE, Model
+from .state import Violation
 
-GROUPS = (QUEUE_MODE, "billing")
+GROUPS = {QUEUE_MODE: "all", "billing": "all", "late/ly": "new"}  # and where they start
 PARTITIONS = ("a", "b/b", "Default", "\u00e9t\u00e9")
+CLIENTS = 3  # connections to each broker, so that its workers take turns
+
+
+def encoded(name):
+    """A name as part of a path."""
+    return "".join(f"%{byte:02X}" for byte in name.encode())
 
 
 class Driver:
@@ -15,7 +22,8 @@ class Driver:
 
     def __init__(self, addresses, seed, client=None):
         self.rng = random.Random(seed)
-        self.clients = client and [client] or [Client(address) for address in addresses]
+        self.clients = client and [client] or [Client(address) for address in addresses
+                                               for _ in range(CLIENTS)]
         self.queue = f"model.{seed}"
         self.model = Model(self.queue, PARTITIONS)
         self.leases = []  # (lease id, group, messages), newest last
@@ -26,9 +34,10 @@ class Driver:
     def run(self, seconds, drain=True):
         """Random steps for so long, then everything is consumed."""
         end = time.monotonic() + seconds
-        choices = (self.push,) * 5 + (self.pop,) * 8 + (self.ack,) * 9 + (self.extend, self.pause)
+        often = (self.push,) * 5 + (self.pop,) * 8 + (self.ack,) * 9 + (self.extend, self.pause)
+        seldom = (self.seek, self.configure, self.configure)
         while time.monotonic() < end:
-            self.step(self.rng.choice(choices))
+            self.step(self.rng.choice(often if self.rng.random() < 0.97 else seldom))
         if drain:
             for group in GROUPS:
                 self.drain(group)
@@ -84,26 +93,28 @@ class Driver:
 
     def pop(self):
         """Of one partition or of any, in all ways."""
-        group = self.rng.choice(GROUPS)
+        group = self.rng.choice(list(GROUPS))
         partition = self.rng.choice(PARTITIONS) if self.rng.random() < 0.4 else None
-        options = {"batch": self.rng.choice((1, 2, 3, 5, 20)),
-                   "leaseTime": self.rng.choice((1, 1, 1, 60))}
+        options = {"batch": self.rng.choice((1, 2, 3, 5, 20))}
+        if self.rng.random() < 0.8 or self.model.options["leaseTime"] > 60:
+            options["leaseTime"] = self.rng.choice((1, 1, 1, 60))
         if not partition and self.rng.random() < 0.5:
             options["partitions"] = self.rng.randint(2, 4)
         if self.rng.random() < 0.1:
             options["autoAck"] = "true"
         if self.rng.random() < 0.015:
-            options.update(wait="true", timeout=1500, settled_within=0.5)
+            options.update(wait="true", timeout=2000, settled_within=0.3)
         self._pop(group, partition, options)
 
     def _pop(self, group, partition, options):
         query = "&".join(f"{name}={value}" for name, value in options.items()
                          if name != "settled_within")
         if group != QUEUE_MODE:
-            query += f"&consumerGroup={group}"
+            query += f"&consumerGroup={encoded(group)}&subscriptionMode={GROUPS[group]}"
         path = f"/api/v1/pop/queue/{self.queue}"
         if partition:
-            path += "/partition/" + "".join(f"%{byte:02X}" for byte in partition.encode())
+            path += f"/partition/{encoded(partition)}"
+        self.model.starts(group, GROUPS[group])
         status, reply, sent, got = self.send("GET", f"{path}?{query}")
         lease = self.model.popped(group, partition, options, status, reply, sent, got)
         if lease:
@@ -136,10 +147,13 @@ class Driver:
                 item["status"] = "failed"
             elif verdict < 0.45:
                 item["status"] = self.rng.choice(("completed", "success", "failed", "failed", "dlq"))
+        some = self.rng.choice(items)
         if verdict > 0.95 and len({item["transactionId"] for item in items}) == len(items):
-            self.rng.choice(items)["status"] = "retry"
-        if len(items) == 1 and 0.8 < verdict <= 0.95:
-            items[0]["cumulative"] = True
+            some["status"] = "retry"
+        if verdict > 0.8 and ("status" not in some or self.rng.random() < 0.5):
+            some["cumulative"] = True
+        if any(self.model.hides_its_effect(item, time.monotonic()) for item in items):
+            del some["cumulative"]
         self._ack(items)
 
     def _item(self, group, message, lease):
@@ -180,6 +194,32 @@ class Driver:
         if self.rng.random() < 0.2 and (wait := self.model.next_end(now) - now) < 2.5:
             time.sleep(wait)
 
+    # ---- administration
+
+    def seek(self):
+        """A group on the queue or on one partition, to the end, an offset or behind a message."""
+        group = self.rng.choice(list(GROUPS))
+        name = self.rng.choice((None, *PARTITIONS))
+        target = self.rng.choice(({"toEnd": True}, {"offset": self.rng.randint(0, 60)}))
+        path = f"/api/v1/consumer-groups/{encoded(group)}/queues/{self.queue}"
+        if name:
+            path += f"/partitions/{encoded(name)}"
+            known = [message.created_at for message in self.model.partitions[name].messages
+                     if message.created_at]
+            if known and self.rng.random() < 0.5:
+                target = {"timestamp": self.rng.choice(known)}
+        status, reply, _, _ = self.send("POST", f"{path}/seek", target)
+        self.model.sought(group, name, target, status, reply)
+
+    def configure(self):
+        """One option of those the model follows."""
+        name, values = self.rng.choice((("leaseTime", (1, 2, 60)), ("retryLimit", (0, 1, 3)),
+                                        ("retryDelay", (0, 0, 300))))
+        options = {name: self.rng.choice(values)}
+        status, reply, _, _ = self.send("POST", "/api/v1/configure",
+                                        {"queue": self.queue, "options": options})
+        self.model.configured(options, status, reply)
+
     # ---- the end
 
     def drain(self, group):
@@ -190,6 +230,18 @@ class Driver:
                 raise Violation(f"{group} is not drained")
             self.step(self._drain_some, group)
         self.step(self._pop, group, None, {"batch": 10, "leaseTime": 1})
+        self.step(self._letters, group)
+
+    def _letters(self, group):
+        letters = []
+        while True:
+            status, reply, _, _ = self.send(
+                "GET", f"/api/v1/dlq?queue={self.queue}&consumerGroup={encoded(group)}&limit=1000"
+                       f"&offset={len(letters)}")
+            letters += reply["messages"] if status == 200 else []
+            if status != 200 or not reply["messages"]:
+                self.model.listed(group, status, reply, letters)
+                return
 
     def _drain_some(self, group):
         options = {"batch": 1000, "leaseTime": 60, "partitions": 4, "wait": "true", "timeout": 3000,

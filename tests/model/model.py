@@ -1,93 +1,12 @@
-"""A model of one queue: what each reply must say, given all that were before it.
+"""A model of one queue: what each reply must say, given all that were before it."""
 
-Time enters only through leases. One ends somewhere between `sent + seconds` and `got + seconds` of
-the pop that took it, so a request that overlaps this span may see it either way, and the reply tells
-which it was.
-"""
-
-import dataclasses
 import math
 
-RETRY_LIMIT = 3
-MARGIN = 0.1  # seconds: clocks of the machine's processes differ, and rounding
+from .acks import Acks
+from .state import Lease, Message, Partition, Span, need
+
 QUEUE_MODE = "__QUEUE_MODE__"
-
-
-class Violation(AssertionError):
-    """A reply that the contract does not allow."""
-
-
-def need(condition, words):
-    """Raises Violation unless `condition`."""
-    if not condition:
-        raise Violation(words)
-
-
-@dataclasses.dataclass
-class Message:
-    """One stored message; its offset is its place in the partition."""
-
-    id: str
-    txn: str
-    payload: object
-
-
-@dataclasses.dataclass
-class Lease:
-    """A lease on one partition for one group."""
-
-    id: str
-    offsets: list
-    seconds: float
-    ends_from: float  # it ends between these two
-    ends_to: float
-    failed: set = dataclasses.field(default_factory=set)
-
-    def certainly_lives(self, got):
-        """For a request answered at `got`."""
-        return got < self.ends_from - MARGIN
-
-    def certainly_ended(self, sent):
-        """For a request sent at `sent`."""
-        return sent > self.ends_to + MARGIN
-
-
-class Progress:
-    """What one group has done with one partition."""
-
-    def __init__(self):
-        self.settled = set()
-        self.failures = {}
-        self.lease = None
-        self.dead = []
-
-    def finish_lease_if_done(self):
-        """A lease ends when each of its messages has a verdict."""
-        lease = self.lease
-        if lease and all(o in self.settled or o in lease.failed for o in lease.offsets):
-            self.lease = None
-            return True
-        return False
-
-
-class Partition:
-    """Messages by offset, and each group's progress."""
-
-    def __init__(self, name):
-        self.name = name
-        self.id = None
-        self.messages = []
-        self.by_txn = {}
-        self.progress = {}
-
-    def of(self, group):
-        """The group's progress here."""
-        return self.progress.setdefault(group, Progress())
-
-    def waiting(self, group):
-        """Offsets that are not settled."""
-        settled = self.of(group).settled
-        return [offset for offset in range(len(self.messages)) if offset not in settled]
+OPTIONS = {"leaseTime": 300, "retryLimit": 3, "retryDelay": 0}  # those the model follows
 
 
 class Model:
@@ -96,6 +15,21 @@ class Model:
     def __init__(self, queue, partitions):
         self.queue = queue
         self.partitions = {name: Partition(name) for name in partitions}
+        self.groups = set()  # those that have popped
+        self.options = dict(OPTIONS)
+
+    # ---- configure
+
+    def configured(self, options, status, reply):
+        """The reply to these options, merged into what was there."""
+        words = f"configure {options}: {status} {reply}"
+        need(status == 200 and reply["configured"] is True and reply["queue"] == self.queue, words)
+        self.options.update(options)
+        if self.options["leaseTime"] == 0:
+            self.options["leaseTime"] = OPTIONS["leaseTime"]
+        for name, value in self.options.items():
+            need(reply["options"][name] == value, f"{words}: {name} must be {value}")
+        self.partitions["Default"].exists_as(reply["partitionId"], words)
 
     # ---- push
 
@@ -109,7 +43,7 @@ class Model:
         partition = self.partitions[item["partition"]]
         txn = item.get("transactionId")
         words = f"push of {item}: {outcome}"
-        need(outcome["index"] == index and outcome["queueName"] == self.queue, words)
+        need(outcome["index"] == index and outcome.get("queueName") == self.queue, words)
         known = partition.by_txn.get(txn) if txn else None
         if known is not None:
             need(outcome["status"] == "duplicate", f"{words} is stored at {known}")
@@ -119,8 +53,7 @@ class Model:
         need(outcome["status"] == "queued", words)
         message_id = outcome["message_id"]
         need(outcome["transaction_id"] == (txn or message_id), words)
-        partition.id = partition.id or outcome["partition_id"]
-        need(outcome["partition_id"] == partition.id, words)
+        partition.exists_as(outcome["partition_id"], words)
         if partition.messages:
             need(message_id > partition.messages[-1].id, f"{words}: ids must rise")
         partition.by_txn[outcome["transaction_id"]] = len(partition.messages)
@@ -129,26 +62,23 @@ class Model:
 
     # ---- pop
 
-    def _may_be_taken(self, partition, group, sent):
-        """Something is there, and no lease that certainly lives is on it."""
-        return bool(partition.waiting(group)) and not self._held(partition, group, sent)
-
-    @staticmethod
-    def _held(partition, group, got):
-        lease = partition.of(group).lease
-        return lease is not None and lease.certainly_lives(got)
-
     def must_deliver(self, group, partition, sent, until):
         """Whether a pop sent at `sent` that waits until `until` must bring something."""
-        for candidate in self._asked(partition):
-            lease = candidate.of(group).lease
-            if candidate.waiting(group) and (lease is None or lease.certainly_ended(sent)
-                                             or lease.ends_to + MARGIN < until):
-                return True
-        return False
+        return any(candidate.waiting(group) and all(
+            span.certainly_ended(sent) or span.certainly_ended(until)
+            for span in candidate.of(group).holds()) for candidate in self._asked(partition))
 
     def _asked(self, partition):
         return [self.partitions[partition]] if partition else list(self.partitions.values())
+
+    def starts(self, group, mode):
+        """A pop of this group is about to be sent; its first one records where it starts."""
+        if group in self.groups:
+            return
+        self.groups.add(group)
+        if mode == "new":
+            for partition in self.partitions.values():
+                partition.starts[group] = len(partition.messages)
 
     def popped(self, group, partition, options, status, reply, sent, got):
         """The reply to a pop; returns its lease id, or None when there is none."""
@@ -174,7 +104,8 @@ class Model:
     def _delivered(self, name, group, messages, left, options, reply, sent, got, words):
         partition = self.partitions[name]
         progress = partition.of(group)
-        need(not self._held(partition, group, got), f"{words}: {name} is leased to {progress.lease}")
+        for span in progress.holds():
+            need(not span.certainly_lives(got), f"{words}: {name} is held by {span}")
         expected = partition.waiting(group)[:left]
         offsets = [message["offset"] for message in messages]
         need(offsets == expected, f"{words}: {name} must give {expected}, gave {offsets}")
@@ -184,18 +115,18 @@ class Model:
             stored = partition.messages[message["offset"]]
             said = (message["id"], message["transactionId"], message["data"])
             need(said == (stored.id, stored.txn, stored.payload), f"{words}: {name} has {stored}")
+            stored.created_at = stored.created_at or message["createdAt"]
+            need(message["createdAt"] == stored.created_at, f"{words}: {name} has {stored}")
             need(message["retryCount"] == progress.failures.get(message["offset"], 0),
                  f"{words}: {name}@{message['offset']} failed {progress.failures} times")
             need(message["leaseId"] == reply["leaseId"] and message["consumerGroup"] == group
                  and message["partitionId"] == partition.id and message["queue"] == self.queue, words)
-        progress.lease = None
+        progress.lease = progress.delay = None
         if automatic:
-            progress.settled.update(offsets)
-            for offset in offsets:
-                progress.failures.pop(offset, None)
+            progress.settle(offsets)
         else:
-            seconds = options["leaseTime"]
-            progress.lease = Lease(reply["leaseId"], offsets, seconds, sent + seconds, got + seconds)
+            seconds = options.get("leaseTime") or self.options["leaseTime"]
+            progress.lease = Lease(sent + seconds, got + seconds, reply["leaseId"], offsets, seconds)
         return len(offsets)
 
     # ---- ack
@@ -203,104 +134,31 @@ class Model:
     def acked(self, items, status, reply, sent, got):
         """The reply to acks: each item a dict as sent, with consumerGroup always there."""
         need(status == 200 and len(reply) == len(items), f"ack: {status} {reply}")
-        places = {name.id: name for name in self.partitions.values() if name.id}
-        before = {}  # (partition, group) -> settled, lease as they stood at the start
-        accepted = []
+        delay = self.options["retryDelay"] / 1000
+        call = Acks(self, sent, got, Span(sent + delay, got + delay) if delay else None)
         for index, (item, outcome) in enumerate(zip(items, reply)):
-            words = f"ack {item} in {items}: {outcome}"
-            need(outcome["index"] == index and outcome["transactionId"] == item["transactionId"],
-                 words)
-            partition = places.get(item["partitionId"])
-            offset = partition.by_txn.get(item["transactionId"]) if partition else None
-            if offset is None:
-                need(outcome["success"] is False and outcome["error"] == "Message not found", words)
-                continue
-            need(outcome["queueName"] == self.queue and outcome["partitionName"] == partition.name,
-                 words)
-            group = item["consumerGroup"]
-            progress = partition.of(group)
-            settled, lease = before.setdefault((partition.name, group),
-                                               (set(progress.settled), progress.lease))
-            if offset in settled:
-                need(outcome["success"] is True and outcome["error"] is None
-                     and outcome["dlq"] is False, f"{words}: settled already")
-                continue
-            self._judge(item, outcome, offset, lease, progress, sent, got, words)
-            if outcome["success"]:
-                accepted.append((partition, group, offset, item, outcome, words))
-        leases = {}
-        for item in items:
-            key = (item["partitionId"], item["consumerGroup"])
-            leases.setdefault(key, set()).add(item.get("leaseId"))
-        self._apply(accepted, {key for key, named in leases.items() if len(named - {None}) > 1})
+            call.judge(index, item, outcome, f"ack {item} in {items}: {outcome}")
+        call.apply()
 
-    @staticmethod
-    def _judge(item, outcome, offset, lease, progress, sent, got, words):
-        """Whether the lease allows a verdict; a reply decides what time leaves open."""
-        named = item.get("leaseId")
-        ours = lease is not None and named in (None, lease.id) and offset in lease.offsets
-        if outcome["success"]:
-            need(ours and not lease.certainly_ended(sent), f"{words}: not under a lease: {lease}")
-            need(outcome["error"] is None, words)
-            return
-        need(outcome["error"] == "Invalid or expired lease" and outcome["dlq"] is False, words)
-        need(not ours or not lease.certainly_lives(got), f"{words}: the lease lives: {lease}")
-        if ours and progress.lease is lease:
-            lease.ends_to = min(lease.ends_to, got - MARGIN - 1e-6)  # it has ended
-            lease.ends_from = min(lease.ends_from, lease.ends_to)
+    def place_of(self, item):
+        """(partition, offset) an ack is about; None for what is not there."""
+        for partition in self.partitions.values():
+            if partition.id and partition.id == item["partitionId"]:
+                return partition, partition.by_txn.get(item["transactionId"])
+        return None, None
 
-    def _apply(self, accepted, mixed):
-        """The effects of the accepted verdicts, `retry` last. `mixed`: several leases were named."""
-        touched = {}
-        handed_back = []
-        for partition, group, offset, item, outcome, words in accepted:
-            progress = partition.of(group)
-            lease = progress.lease
-            touched[partition.name, group] = progress
-            verdict = item.get("status", "completed")
-            dead = False
-            if offset in progress.settled or offset in lease.failed:
-                dead = offset in progress.dead  # the first verdict won, and this tells of it
-                need(outcome["dlq"] in (False, dead), words)
-                continue
-            if verdict == "retry":
-                handed_back.append(progress)
-            elif verdict == "failed":
-                count = progress.failures.get(offset, 0) + 1
-                if count > RETRY_LIMIT:
-                    dead = True
-                else:
-                    progress.failures[offset] = count
-                    lease.failed.add(offset)
-            elif verdict == "dlq":
-                dead = True
-            if item.get("cumulative"):
-                self._settle(progress, [o for o in lease.offsets
-                                        if o <= offset and o not in lease.failed])
-            if verdict in ("completed", "success") or dead:
-                self._settle(progress, [offset])
-            if dead:
-                progress.dead.append(offset)
-            need(outcome["dlq"] is dead, f"{words}: dlq must be {dead}: {progress.failures}")
-        ended = set()
-        for key, progress in touched.items():
-            if progress.finish_lease_if_done():
-                ended.add(key)
-            elif any(progress is other for other in handed_back):
-                progress.lease = None
-                ended.add(key)
-        for partition, group, _, _, outcome, words in accepted:
-            released = (partition.name, group) in ended
-            if (partition.id, group) in mixed:  # they are judged in turn, and only the last ends it
-                need(released or not outcome["leaseReleased"], f"{words}: the lease lives")
-            else:
-                need(outcome["leaseReleased"] is released, f"{words}: leaseReleased is {released}")
-
-    @staticmethod
-    def _settle(progress, offsets):
-        for offset in offsets:
-            progress.settled.add(offset)
-            progress.failures.pop(offset, None)
+    def hides_its_effect(self, item, now):
+        """Whether this ack, sent now, would be answered alike whether or not it has an effect: a
+        settled message is success:true whatever became of the lease, though a cumulative ack of it
+        settles others only while that lives."""
+        partition, offset = self.place_of(item)
+        if offset is None or not item.get("cumulative"):
+            return False
+        progress = partition.of(item["consumerGroup"])
+        lease = progress.lease
+        ours = lease is not None and item.get("leaseId") in (None, lease.id)
+        return (ours and offset in progress.settled and not lease.certainly_ended(now)
+                and not lease.certainly_lives(now + 20))
 
     # ---- extend
 
@@ -325,10 +183,43 @@ class Model:
                 lease.ends_from = max(lease.ends_from, sent + longer)
             lease.ends_to = max(lease.ends_to, got + longer)
 
+    # ---- seek
+
+    def sought(self, group, name, target, status, reply):
+        """The reply to a seek of the queue (name None) or of one partition; target as sent."""
+        words = f"seek of {name or 'all'} for {group} to {target}: {status} {reply}"
+        need(status == 200 and reply["success"] is True and reply["queueName"] == self.queue
+             and reply["consumerGroup"] == group, words)
+        need(reply["seekToEnd"] is ("timestamp" not in target and "offset" not in target), words)
+        moved = [place for place in self._asked(name) if place.id and group in self.groups]
+        need(reply["partitionsUpdated"] == len(moved), f"{words}: {len(moved)} are there")
+        for place in moved:
+            place.of(group).seek(self._cursor(place, target))
+
+    @staticmethod
+    def _cursor(place, target):
+        end = len(place.messages)
+        if "offset" in target:
+            return min(target["offset"], end)
+        if "timestamp" in target:  # that of a message of this partition
+            return 1 + [message.created_at for message in place.messages].index(target["timestamp"])
+        return end
+
+    # ---- dead letters
+
+    def listed(self, group, status, reply, letters):
+        """The last reply to the list of a group's dead letters, and the letters of all pages."""
+        need(status == 200, f"dlq: {status} {reply}")
+        said = {(letter["partition"], letter["transactionId"]) for letter in letters}
+        known = {(place.name, place.messages[offset].txn) for place in self.partitions.values()
+                 for offset in place.of(group).letters}
+        need(said == known and len(known) == reply["total"] == len(letters),
+             f"dlq of {group}: missing {known - said}, too many {said - known}, {reply['total']}")
+
     # ---- for the driver
 
     def next_end(self, now):
-        """When the next short lease has certainly ended, or infinity."""
-        ends = [progress.lease.ends_to + MARGIN for partition in self.partitions.values()
-                for progress in partition.progress.values() if progress.lease]
+        """When the next lease or delay has certainly ended, or infinity."""
+        ends = [span.ends_to + 0.11 for partition in self.partitions.values()
+                for progress in partition.progress.values() for span in progress.holds()]
         return min((end for end in ends if end > now), default=math.inf)

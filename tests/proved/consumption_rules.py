@@ -11,7 +11,7 @@ ASYNCHRONOUS = "set_config('synchronous_commit', 'off', true)"
 
 RULES = (
     Rule('stale_winner_loses', 'A winner that is not its key\'s maximum has lost and removes its row.',
-         (Edit('sql/procedures/drop_stale_progress.sql', 'AND k.epoch < (SELECT', 'AND false AND k.epoch < (SELECT'),),
+         (Edit('sql/procedures/drop_stale_progress.sql', 'WHERE k.epoch < (SELECT', 'WHERE false AND k.epoch < (SELECT'),),
          ('isolation/stale_progress', 'isolation/stale_ack'), r'\+\s+2\|(leased|applied)'),
     Rule('stale_lease_reply', 'Replies of leases come only from rows that passed.',
          (Edit(LEASE, 'IF cardinality(v_lost) > 0 THEN', 'IF false THEN'),), ('isolation/stale_progress',), r'\+\s+2\|leased'),
