@@ -16,23 +16,36 @@ RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE
     WITH asked AS MATERIALIZED (
         SELECT u.txn COLLATE "C" AS txn, (u.line - 1)::int AS line, queen.uuid7_time(u.txn) AS t
         FROM string_to_table(p_txns, E'\n') WITH ORDINALITY AS u(txn, line) WHERE u.txn <> ''
-    ), span AS MATERIALIZED (
-        SELECT min(t) - queen.dedup_window() AS low, max(t) + queen.dedup_window() AS high FROM asked
+    ), span AS MATERIALIZED (  -- ids of about one time share a look at the segments around it
+        SELECT m.*, queen.first_seq_at(p_partition_id, m.first - queen.dedup_window()) AS from_seq,
+               queen.first_seq_at(p_partition_id, m.last + queen.dedup_window() + interval '1 microsecond') AS to_seq
+        FROM (SELECT min(a.t) AS first, max(a.t) AS last, array_agg(a.t) AS times
+              FROM asked a WHERE a.t IS NOT NULL GROUP BY date_bin(queen.dedup_window(), a.t, 'epoch')) m
+    ), near AS MATERIALIZED (  -- the segments that may hold one of them, as far as their own times tell
+        SELECT DISTINCT ON (s.base_seq) s.base_seq, s.created_at, s.txns
+        FROM span
+        CROSS JOIN LATERAL (
+            SELECT g.base_seq, g.created_at, g.txns FROM queen.segments g
+            WHERE g.partition_id = p_partition_id AND g.base_seq >= span.from_seq AND g.base_seq < span.to_seq
+              AND (g.base_seq < p_known_from OR g.base_seq >= p_known_to)
+              AND g.txns IS NOT NULL
+              AND (g.time_min IS NULL OR g.time_min <= span.last AND g.time_max >= span.first
+                   AND EXISTS (SELECT FROM unnest(span.times) t WHERE t BETWEEN g.time_min AND g.time_max))
+            OFFSET 0) s
     ), stored AS MATERIALIZED (
-        SELECT s.base_seq + u.line - 1 AS seq, u.txn, s.created_at
-        FROM span, queen.segments s,
-             string_to_table(s.txns, E'\n') WITH ORDINALITY AS u(txn, line)
-        WHERE span.low IS NOT NULL AND s.partition_id = p_partition_id
-          AND s.base_seq >= queen.first_seq_at(p_partition_id, span.low) AND s.created_at <= span.high
-          AND (s.base_seq < p_known_from OR s.base_seq >= p_known_to)
-          AND s.txns IS NOT NULL
+        SELECT n.base_seq + u.line - 1 AS seq, u.txn, n.created_at
+        FROM near n, string_to_table(n.txns, E'\n') WITH ORDINALITY AS u(txn, line)
     ), own_ids AS (  -- a transactionId that is the id of a message without one
         SELECT a.line, a.txn, ('x' || replace(substr(a.txn, 20), '-', ''))::bit(64)::bigint
                               & ((1::bigint << 43) - 1) AS seq
-        FROM asked a WHERE a.t IS NOT NULL
+        FROM asked a
+        WHERE a.t IS NOT NULL  -- and the first bits of the partition are in it
+          AND substr(a.txn, 15, 4) = (SELECT substr(queen.message_id('epoch', p_partition_id, 0)::text, 15, 4))
     ), found AS (
         SELECT a.line, d.seq FROM asked a
-        JOIN queen.dedup d ON d.partition_id = p_partition_id AND d.txn = a.txn
+        -- OFFSET 0 here and above: a join could be planned as a walk through all of the partition's
+        CROSS JOIN LATERAL (SELECT k.seq FROM queen.dedup k
+                            WHERE k.partition_id = p_partition_id AND k.txn = a.txn OFFSET 0) d
         UNION
         SELECT a.line, s.seq FROM asked a JOIN stored s ON s.txn = a.txn
         WHERE s.created_at BETWEEN a.t - queen.dedup_window() AND a.t + queen.dedup_window()

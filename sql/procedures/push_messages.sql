@@ -116,8 +116,10 @@ BEGIN
              WITH ORDINALITY AS u(partition_id, count, payloads, txns, meta, time_min, time_max, untimed, ordinal)
         WHERE v_statuses[u.ordinal] = 'queued'
     ), log AS (
-        INSERT INTO queen.segments (partition_id, base_seq, count, created_at, payloads, txns, meta)
-        SELECT a.partition_id, a.seq, a.count, a.at, a.payloads, a.txns, a.meta
+        INSERT INTO queen.segments (partition_id, base_seq, count, created_at, payloads, txns, meta, time_min, time_max)
+        SELECT a.partition_id, a.seq, a.count, a.at, a.payloads, a.txns, a.meta,
+               CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_min, 'infinity') END,
+               CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_max, '-infinity') END
         FROM appended a ORDER BY a.partition_id, a.seq
     ), keyed AS (
         INSERT INTO queen.dedup (partition_id, txn, seq)

@@ -73,17 +73,57 @@ BEGIN
     END LOOP;
 END $$;
 
--- A replay after hours: the id is found through the time inside it, in the middle of a long log
+-- A replay after hours: the id is found through the time inside it, in the middle of a long log, also in
+-- a segment that was written before segments had times
 DO $$
 DECLARE
-    v_id int := test.partition('dedup', 'hours'); v_txn text := test.uuid7(clock_timestamp() - interval '2 hours', 77); v record;
+    v_id int; v_txn text := test.uuid7(clock_timestamp() - interval '2 hours', 77); v record; v_time timestamptz;
 BEGIN
+    FOREACH v_time IN ARRAY ARRAY[NULL, queen.uuid7_time(v_txn)] LOOP
+    v_id := test.partition('dedup', 'hours' || coalesce(v_time::text, ''));
     FOR i IN 1..10 LOOP PERFORM test.push(v_id, 2, test.uuid7(clock_timestamp(), i) || E'\n' || test.uuid7(clock_timestamp(), 100 + i)); END LOOP;
     UPDATE queen.segments SET created_at = created_at - interval '2 hours' WHERE partition_id = v_id;
-    UPDATE queen.segments SET txns = v_txn || E'\nx' WHERE partition_id = v_id AND base_seq = 8;
+    UPDATE queen.segments SET txns = v_txn || E'\nx', time_min = v_time, time_max = v_time WHERE partition_id = v_id AND base_seq = 8;
     FOR i IN 11..20 LOOP PERFORM test.push(v_id, 2, test.uuid7(clock_timestamp(), i) || E'\n'); END LOOP;
     SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY[E'1\n2'], ARRAY['other' || E'\n' || v_txn]);
     ASSERT v.status = 'duplicate' AND v.line = 1 AND v.base_seq = 8, 'a replay after hours: ' || v.status;
+    END LOOP;
+END $$;
+
+-- A segment tells the times of its ids, and only those that may hold an id are split
+DO $$
+DECLARE v_id int := test.partition('dedup', 'times'); v_t timestamptz := date_trunc('second', clock_timestamp());
+BEGIN
+    PERFORM test.push(v_id, 3, test.uuid7(v_t, 1) || E'\n\n' || test.uuid7(v_t - interval '5 s', 2));
+    PERFORM test.push(v_id, 2, E'untimed\n');
+    PERFORM test.push(v_id, 2);
+    ASSERT (SELECT string_agg(format('%s %s', s.time_min, s.time_max), ', ' ORDER BY s.base_seq)
+            FROM queen.segments s WHERE s.partition_id = v_id) = format('%s %s, infinity -infinity,  ', v_t - interval '5 s', v_t);
+END $$;
+
+-- Segments of several ids, near in time and far, found again one by one and all together.
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'several'); v_base timestamptz := clock_timestamp(); v_all text; v_found text; v_wanted text;
+BEGIN
+    PERFORM test.seed();
+    FOR i IN 1..60 LOOP
+        PERFORM test.push(v_id, 5, (SELECT string_agg(
+            test.uuid7(v_base + ((random() - 0.5) * CASE WHEN random() < 0.3 THEN 400 ELSE 20 END) * interval '1 s', i * 10 + j), E'\n')
+            FROM generate_series(1, 5) j));
+    END LOOP;
+    SELECT string_agg(u.txn, E'\n' ORDER BY random()) INTO v_all
+    FROM (SELECT string_to_table(txns, E'\n') AS txn FROM queen.segments WHERE partition_id = v_id
+          UNION ALL SELECT test.uuid7(v_base + ((random() - 0.5) * 400) * interval '1 s', 100000 + k) FROM generate_series(1, 100) k) u;
+    SELECT string_agg(format('%s:%s', a.line - 1, m.seq), ' ' ORDER BY a.line) INTO v_wanted
+    FROM string_to_table(v_all, E'\n') WITH ORDINALITY AS a(txn, line)
+    JOIN (SELECT t.txn, s.base_seq + t.line - 1 AS seq FROM queen.segments s, string_to_table(s.txns, E'\n') WITH ORDINALITY AS t(txn, line)
+          WHERE s.partition_id = v_id) m USING (txn);
+    SELECT string_agg(format('%s:%s', f.line, f.seq), ' ' ORDER BY f.line) INTO v_found FROM queen.find_transactions(v_id, v_all, 0, 0) f;
+    ASSERT v_found = v_wanted AND (SELECT count(*) FROM regexp_matches(v_found, ':', 'g')) = 300, 'all together';
+    SELECT string_agg(format('%s:%s', a.line - 1, f.seq), ' ' ORDER BY a.line) INTO v_found
+    FROM string_to_table(v_all, E'\n') WITH ORDINALITY AS a(txn, line), queen.find_transactions(v_id, a.txn, 0, 0) f;
+    ASSERT v_found = v_wanted, 'one by one';
 END $$;
 
 -- A message without a transactionId has its id for one (api 1)

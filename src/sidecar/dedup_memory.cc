@@ -1,16 +1,20 @@
 #include "sidecar/dedup_memory.h"
 
-#include <functional>
+#include <algorithm>
 
 namespace queen::sidecar {
-namespace {
 
-uint64_t HashOf(std::string_view txn) { return std::hash<std::string_view>{}(txn); }
+bool DedupMemory::Segment::MayHold(const Uuid& id) const {
+  return min <= id && id <= max && std::binary_search(ids.begin(), ids.end(), id.low());
+}
 
-}  // namespace
-
+// Ids are compared as numbers: texts that differ only in case are one here, which is only doubt.
 bool DedupMemory::IsNew(std::string_view txn) const {
-  return txn > older_max_ && !counts_.contains(HashOf(txn));
+  const auto id = Uuid::Parse(txn);
+  if (!id) return false;
+  if (*id > max_) return true;
+  return *id > older_max_ && std::none_of(newest_.begin(), newest_.end(),
+                                          [&](const Segment& s) { return s.MayHold(*id); });
 }
 
 void DedupMemory::Append(int64_t base_seq, int64_t count,
@@ -20,26 +24,32 @@ void DedupMemory::Append(int64_t base_seq, int64_t count,
     from_ = base_seq;
   }
   to_ = base_seq + count;
-  Newest segment;
-  segment.hashes.reserve(txns.size());
+  Segment segment;
+  segment.ids.reserve(txns.size());
   for (const std::string_view txn : txns) {
-    const uint64_t hash = HashOf(txn);
-    segment.hashes.push_back(hash);
-    ++counts_[hash];
-    if (txn > segment.max) segment.max = txn;
+    const auto id = Uuid::Parse(txn);
+    if (!id) continue;
+    segment.min = segment.ids.empty() ? *id : std::min(segment.min, *id);
+    segment.max = std::max(segment.max, *id);
+    segment.ids.push_back(id->low());
   }
+  if (segment.ids.empty()) return;
+  std::sort(segment.ids.begin(), segment.ids.end());
+  max_ = std::max(max_, segment.max);
   newest_.push_back(std::move(segment));
-  if (newest_.size() > kSegmentsMax) ForgetOldest();
+  ForgetOld();
 }
 
-void DedupMemory::ForgetOldest() {
-  Newest& oldest = newest_.front();
-  for (const uint64_t hash : oldest.hashes) {
-    const auto counted = counts_.find(hash);
-    if (--counted->second == 0) counts_.erase(counted);
+void DedupMemory::ForgetOld() {
+  const int64_t oldest_ms = newest_.back().max.v7_millis() - kAgeMaxMs;
+  auto kept = newest_.begin();
+  while (static_cast<size_t>(newest_.end() - kept) > kSegmentsMax ||
+         kept->max.v7_millis() < oldest_ms) {
+    older_max_ = std::max(older_max_, kept->max);
+    ++kept;
   }
-  if (oldest.max > older_max_) older_max_ = std::move(oldest.max);
-  newest_.pop_front();
+  newest_.erase(newest_.begin(), kept);
+  if (newest_.capacity() > 4 * newest_.size()) newest_.shrink_to_fit();
 }
 
 }  // namespace queen::sidecar

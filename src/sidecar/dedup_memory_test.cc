@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+#include <random>
+
 #include "base/uuid.h"
 
 namespace queen::sidecar {
@@ -43,6 +47,50 @@ TEST(DedupMemory, OldIdsAreInDoubtOnceTheirSegmentIsForgotten) {
   EXPECT_FALSE(memory.IsNew(first));
   EXPECT_FALSE(memory.IsNew(Id(500)));  // below the greatest forgotten one: not certain
   EXPECT_TRUE(memory.IsNew(Id(1001)));
+}
+
+TEST(DedupMemory, WhatIsSecondsOldIsKeptAsOneId) {
+  DedupMemory memory;
+  const std::string first = Id(10'000);
+  memory.Append(0, 1, {first});
+  memory.Append(1, 1, {Id(10'000 + DedupMemory::kAgeMaxMs)});
+  EXPECT_TRUE(memory.IsNew(Id(9'000)));  // compared with both
+  memory.Append(2, 1, {Id(10'001 + DedupMemory::kAgeMaxMs)});
+  EXPECT_EQ(memory.from(), 0);
+  EXPECT_FALSE(memory.IsNew(first));
+  EXPECT_FALSE(memory.IsNew(Id(9'000)));  // older than what is forgotten: not certain
+  EXPECT_TRUE(memory.IsNew(Id(10'001)));
+}
+
+TEST(DedupMemory, IdsInEitherCaseAreInDoubt) {
+  DedupMemory memory;
+  std::string id = Id(1000);
+  memory.Append(0, 2, {id, id});
+  std::transform(id.begin(), id.end(), id.begin(),
+                 [](char c) { return static_cast<char>(std::toupper(c)); });
+  EXPECT_FALSE(memory.IsNew(id));
+  EXPECT_FALSE(memory.IsNew("not an id"));
+}
+
+// Of ids in any order, near and far, none that is stored is ever called new.
+TEST(DedupMemory, NeverCallsNewWhatIsStored) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    DedupMemory memory;
+    std::vector<std::string> stored;
+    int certain = 0;
+    for (int segment = 0; segment < 100; ++segment) {
+      std::vector<std::string> ids;
+      for (size_t i = 0; i <= random() % 4; ++i) {
+        ids.push_back(Id(20'000 + segment * 100 + static_cast<int64_t>(random() % 400)));
+        certain += memory.IsNew(ids.back()) ? 1 : 0;
+      }
+      memory.Append(memory.to(), static_cast<int64_t>(ids.size()), {ids.begin(), ids.end()});
+      stored.insert(stored.end(), ids.begin(), ids.end());
+    }
+    for (const std::string& id : stored) ASSERT_FALSE(memory.IsNew(id));
+    EXPECT_EQ(certain, static_cast<int>(stored.size()));  // and fresh ones need no look
+  }
 }
 
 }  // namespace

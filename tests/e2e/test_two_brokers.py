@@ -42,9 +42,9 @@ class Pair:
     def configure(self, **options):
         assert self.there.post("/api/v1/configure", {"queue": self.queue, "options": options}).status == 200
 
-    def resolves(self):
+    def calls(self, function):
         return int(self.postgres.psql("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions "
-                                      "WHERE schemaname = 'queen' AND funcname = 'pop_sm_resolve'"))
+                                      f"WHERE schemaname = 'queen' AND funcname = '{function}'"))
 
     def tail_reads(self):
         return int(self.postgres.psql("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'batches_xid'"))
@@ -255,6 +255,26 @@ def test_a_waiter_hears_of_what_happens_elsewhere(pair, where):
     assert [message["data"] for message in got[0].json()["messages"]] == [1]
 
 
+def test_those_who_wait_for_one_partition_are_asked_about_together(pair):
+    """50 waiters, checked about ten times each, in one call a time; the short intervals at first lease."""
+    pair.push(*range(50), broker=pair.here)
+    for number in range(50):
+        pair.push(number, broker=pair.here, partition=f"p{number}")
+    paths = [f"/api/v1/pop/queue/{pair.queue}/partition/p{number}?consumerGroup=g&autoAck=true" for number in range(50)]
+    for path in paths:
+        assert pair.here.get(path).status == 200
+    checks, leases = pair.calls("has_pending_messages"), pair.calls("pop_sm_lease")
+    waiters = [threading.Thread(target=pair.here.get, args=(path + "&wait=true&timeout=8000",), kwargs={"timeout": 30})
+               for path in paths]
+    for waiter in waiters:
+        waiter.start()
+    for waiter in waiters:
+        waiter.join()
+    wait_until(lambda: pair.calls("has_pending_messages") >= checks + 3, what="the statistics")
+    assert pair.calls("has_pending_messages") - checks < 50
+    assert pair.calls("pop_sm_lease") - leases < 250
+
+
 def test_an_empty_pop_costs_the_same_with_20000_partitions(pair):
     """By counts of index scans, which come with the statistics a while later."""
     def scans():
@@ -269,12 +289,12 @@ def test_an_empty_pop_costs_the_same_with_20000_partitions(pair):
         SELECT p.id, 0, 1, now(), '1' FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
         WHERE q.name = '{pair.queue}' AND p.name LIKE 'p%'""")
     assert pair.pop(subscriptionMode="new") == []
-    resolves, tails, before = pair.resolves(), pair.tail_reads(), scans()
+    resolves, tails, before = pair.calls("pop_sm_resolve"), pair.tail_reads(), scans()
     for _ in range(100):
         assert pair.pop() == []
     wait_until(lambda: pair.tail_reads() >= tails + 100, what="the statistics")
     # The first use and the background resolve are pages too; a round for each pop would be 2,000.
-    assert pair.resolves() - resolves < 100
+    assert pair.calls("pop_sm_resolve") - resolves < 100
     assert scans() - before < 10 * 20_000, "a few looks at each partition, not one for each pop"
     pair.push("new", partition="p7777")
     assert pair.data() == ["new"]
