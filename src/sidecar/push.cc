@@ -448,7 +448,7 @@ void PushQueue::Answer(PushCall& call) {
   if (!call.trouble.ok() && !any_stored) {
     call.request.done(call.request, call.trouble);
   } else {
-    call.request.done(call.request, std::move(call.outcomes));
+    call.request.done(call.request, std::exchange(call.outcomes, {}));
   }
 }
 
