@@ -97,16 +97,26 @@ def test_pushes_are_buffered_and_drained(make_broker, postgres):
 def test_a_transaction_does_not_overtake_buffered_messages(make_broker, postgres):
     broker = make_broker(env=postgres.env()).start()
     direct(broker, "a", 0)
+    # The replay of the buffered message, and nothing else, fails for now.
+    postgres.psql("CREATE FUNCTION queen.not_yet() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                  "IF NEW.payloads LIKE '%1%' THEN RAISE 'not yet' USING ERRCODE = '42501'; "
+                  "END IF; RETURN NEW; END $$")
+    postgres.psql("CREATE TRIGGER not_yet BEFORE INSERT ON queen.segments FOR EACH ROW "
+                  "EXECUTE FUNCTION queen.not_yet()")
     postgres.stop()
     broker.wait_for("/readyz", 503)
     buffered(broker, [item("a", 1)])
+    postgres.start()
+    broker.wait_for("/readyz", 200)
     transaction = {"operations": [{"type": "push", "items": [item("a", 2)]}]}
     refused = broker.post("/api/v1/transaction", transaction)
-    assert refused.status == 503, refused
-    postgres.start()
+    assert refused.status == 503 and "file buffer" in refused.json()["error"], refused
+    elsewhere = {"operations": [{"type": "push", "items": [item("b", 0)]}]}
+    assert broker.post("/api/v1/transaction", elsewhere).status == 200
+    postgres.psql("DROP TRIGGER not_yet ON queen.segments")
     wait_until(lambda: broker.post("/api/v1/transaction", transaction).status == 200, 60,
                "the transaction to be taken")
-    assert numbers(take_all(broker, 3)) == {"a": [0, 1, 2]}
+    assert numbers(take_all(broker, 4)) == {"a": [0, 1, 2], "b": [0]}
 
 
 def test_kill_and_restart_while_postgresql_is_away(make_broker, postgres):
