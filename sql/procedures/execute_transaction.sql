@@ -14,7 +14,7 @@
 -- `settled`. Raises, with DETAIL "index=<n> transactionId=<text to the end>":
 --   QN101 Message not found   QN102 Invalid or expired lease   QN103 Message already settled
 --   QN104 Duplicate transactionId
--- and QN404 when a partition to push to is gone, 40001 when another change came between.
+-- and QN404 when a partition to push to is gone, QN012 when p_encrypted is not as a queue wants it, 40001 when another change came between.
 CREATE OR REPLACE FUNCTION queen.execute_transaction(
     p_broker bigint, p_n bigint,
     p_partitions int[], p_counts int[], p_payloads text[], p_txns text[], p_metas text[],
@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION queen.execute_transaction(
     p_untimed boolean[], p_push_indexes int[],
     p_ack_indexes int[], p_ack_partitions int[], p_ack_groups int[], p_ack_leases uuid[], p_ack_txns text[],
     p_ack_seqs bigint[], p_ack_kinds text[], p_ack_cumulatives boolean[], p_ack_errors text[],
-    p_required_leases uuid[])
+    p_required_leases uuid[], p_encrypted boolean[] DEFAULT NULL)
 RETURNS TABLE (part text, ordinal int, status text, partition_id int, base_seq bigint, created_at timestamptz,
                line int, dead boolean, released boolean)
 LANGUAGE plpgsql AS $$
@@ -161,8 +161,10 @@ BEGIN
         INTO v_rows, v_statuses, v_base_seqs, v_times, v_lines
         FROM queen.push_messages(p_broker, p_n, true, p_partitions, p_counts, p_payloads, p_txns, p_metas, p_txn_mins,
             p_txn_maxs, p_time_mins, p_time_maxs, p_untimed, array_fill(0::bigint, ARRAY[v_pushes]),
-            array_fill(0::bigint, ARRAY[v_pushes])) r;
-        IF 'gone' = ANY (v_statuses) THEN
+            array_fill(0::bigint, ARRAY[v_pushes]), p_encrypted) r;
+        IF 'stale' = ANY (v_statuses) THEN
+            RAISE EXCEPTION 'the encryption of a queue was switched' USING ERRCODE = 'QN012';
+        ELSIF 'gone' = ANY (v_statuses) THEN
             RAISE EXCEPTION 'a partition to push to is gone' USING ERRCODE = 'QN404';
         END IF;
         SELECT p_push_indexes[v_firsts[u.row] + u.line + 1] AS index,

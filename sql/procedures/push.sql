@@ -31,6 +31,9 @@ BEGIN
         ARRAY[v_partition_id], ARRAY[1], ARRAY[v_line], ARRAY[v_txn], ARRAY[NULL::text],
         ARRAY[v_txn], ARRAY[v_txn], ARRAY[v_time], ARRAY[v_time],
         ARRAY[v_txn IS NOT NULL AND v_time IS NULL], ARRAY[0::bigint], ARRAY[0::bigint]) r;
+    IF v_row.status = 'stale' THEN
+        RAISE EXCEPTION 'the queue is encrypted: push to it through a broker, which has the key' USING ERRCODE = 'QN400';
+    END IF;
     IF v_row.status NOT IN ('queued', 'duplicate') THEN
         RAISE EXCEPTION 'the queue was deleted while it was pushed to' USING ERRCODE = 'QN404';
     END IF;

@@ -8,11 +8,15 @@
 --                    all NULL when the segment has none
 --   p_known_froms .. the offsets whose transactionIds the caller has compared already: whole
 --                    segments, and for messages without a transactionId their ids
--- REQUIRES: a transactionId appears once per partition in a call.
+--   p_encrypted      whether the payloads are encrypted (NULL = none is), as the queue's option wants it
+-- REQUIRES: a transactionId appears once per partition in a call; p_encrypted is the same for all rows
+-- of a partition.
 -- Answers one row per segment, and for `duplicate` one row per line that is stored already:
 --   queued     stored at base_seq, created_at
 --   busy       another transaction is appending to the partition
 --   gone       the partition is no longer there
+--   stale      the queue's payloads are to be encrypted and these are not, or the other way round: so a
+--              push that begins after the option was set never stores a payload in the wrong way
 --   duplicate  line `line` is stored already, as base_seq, created_at; nothing of the partition was
 --              appended, so the caller tries again without those lines
 --   again      another segment of the same partition has a duplicate
@@ -20,7 +24,7 @@ CREATE OR REPLACE FUNCTION queen.push_messages(
     p_broker bigint, p_n bigint, p_wait boolean,
     p_partitions int[], p_counts int[], p_payloads text[], p_txns text[], p_metas text[],
     p_txn_mins text[], p_txn_maxs text[], p_time_mins timestamptz[], p_time_maxs timestamptz[],
-    p_untimed boolean[], p_known_froms bigint[], p_known_tos bigint[])
+    p_untimed boolean[], p_known_froms bigint[], p_known_tos bigint[], p_encrypted boolean[] DEFAULT NULL)
 RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz, line int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -61,7 +65,8 @@ BEGIN
 
     -- A statement of its own: its snapshot must be younger than the locks.
     v_now := clock_timestamp();
-    SELECT array_agg(CASE WHEN NOT h.locked THEN 'busy' WHEN NOT h.live THEN 'gone' ELSE 'queued' END
+    SELECT array_agg(CASE WHEN NOT h.locked THEN 'busy' WHEN NOT h.live THEN 'gone'
+                          WHEN h.encrypted <> coalesce(p_encrypted[i.ordinal], false) THEN 'stale' ELSE 'queued' END
                      ORDER BY i.ordinal),
            array_agg(h.seq_end + i.before ORDER BY i.ordinal),
            array_agg(greatest(v_now, h.clock) + i.before * interval '1 microsecond' ORDER BY i.ordinal)
@@ -69,7 +74,7 @@ BEGIN
     FROM (SELECT u.partition_id, u.ordinal,
                  sum(u.count) OVER (PARTITION BY u.partition_id ORDER BY u.ordinal) - u.count AS before
           FROM unnest(p_partitions, p_counts) WITH ORDINALITY AS u(partition_id, count, ordinal)) i
-    JOIN (SELECT l.id, l.locked, q.id IS NOT NULL AS live, coalesce(n.seq_end, 0) AS seq_end, n.clock
+    JOIN (SELECT l.id, l.locked, q.id IS NOT NULL AS live, q.encryption_enabled AS encrypted, coalesce(n.seq_end, 0) AS seq_end, n.clock
           FROM unnest(v_ids, v_locked) AS l(id, locked)
           LEFT JOIN queen.partitions p ON p.id = l.id
           LEFT JOIN queen.queues q ON q.id = p.queue_id

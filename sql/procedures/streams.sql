@@ -49,13 +49,14 @@ $$;
 --   p_partitions  the pushes, as in push_messages
 -- Answers a row `ack` (settled: how many verdicts counted, released, dead: went to the dead letters) when
 -- there was one or p_release, and a row `push` per segment. Raises QN105 (no such query), and QN102, QN103,
--- QN104, QN404, 40001 as execute_transaction does.
+-- QN012, QN104, QN404, 40001 as execute_transaction does.
 CREATE OR REPLACE FUNCTION queen.stream_cycle(
     p_broker bigint, p_n bigint, p_query_id uuid, p_partition_id int, p_group_id int, p_lease uuid,
     p_ack_seq bigint, p_ack_kind text, p_ack_error text, p_release boolean,
     p_op_keys text[], p_op_values text[], p_op_window_ends numeric[],
     p_partitions int[], p_counts int[], p_payloads text[], p_txns text[], p_metas text[],
-    p_txn_mins text[], p_txn_maxs text[], p_time_mins timestamptz[], p_time_maxs timestamptz[], p_untimed boolean[])
+    p_txn_mins text[], p_txn_maxs text[], p_time_mins timestamptz[], p_time_maxs timestamptz[], p_untimed boolean[],
+    p_encrypted boolean[] DEFAULT NULL)
 RETURNS TABLE (part text, ordinal int, base_seq bigint, created_at timestamptz, settled int, released boolean, dead boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -121,8 +122,10 @@ BEGIN
     IF v_pushes > 0 THEN
         FOR v_bad IN SELECT r.* FROM queen.push_messages(p_broker, p_n, true, p_partitions, p_counts, p_payloads, p_txns,
                 p_metas, p_txn_mins, p_txn_maxs, p_time_mins, p_time_maxs, p_untimed, array_fill(0::bigint, ARRAY[v_pushes]),
-                array_fill(0::bigint, ARRAY[v_pushes])) r ORDER BY r.ordinal LOOP
-            IF v_bad.status = 'gone' THEN
+                array_fill(0::bigint, ARRAY[v_pushes]), p_encrypted) r ORDER BY r.ordinal LOOP
+            IF v_bad.status = 'stale' THEN
+                RAISE EXCEPTION 'the encryption of a queue was switched' USING ERRCODE = 'QN012';
+            ELSIF v_bad.status = 'gone' THEN
                 RAISE EXCEPTION 'a partition to push to is gone' USING ERRCODE = 'QN404';
             ELSIF v_bad.status = 'duplicate' THEN
                 RAISE EXCEPTION 'Duplicate transactionId' USING ERRCODE = 'QN104',

@@ -87,3 +87,25 @@ BEGIN
     PERFORM test.fails(format('SELECT * FROM test.push_segments(ARRAY[%s], ARRAY[''1''], p_broker => 7, p_n => 70)', v_id), '23505');
     ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id = v_id) = 1;
 END $$;
+
+-- stale: payloads are encrypted exactly where the queue's option says so; neighbours are stored (I7)
+DO $$
+DECLARE
+    v_plain int := test.partition('push', 'plain'); v_secret int := test.partition('push.secret'); v_encrypted boolean[]; v_statuses text;
+BEGIN
+    UPDATE queen.queues SET encryption_enabled = true WHERE name = 'push.secret';
+    FOREACH v_encrypted SLICE 1 IN ARRAY ARRAY[[false, false], [false, true], [true, true], [true, false]] LOOP
+        SELECT string_agg(r.status, ',' ORDER BY r.ordinal) INTO v_statuses
+        FROM queen.push_messages(1, NULL, true, ARRAY[v_plain, v_secret], '{1,1}', '{1,2}', '{NULL,NULL}', '{NULL,NULL}', '{NULL,NULL}',
+            '{NULL,NULL}', '{NULL,NULL}', '{NULL,NULL}', '{NULL,NULL}', '{0,0}', '{0,0}', v_encrypted) r;
+        ASSERT v_statuses = CASE WHEN v_encrypted[1] THEN 'stale' ELSE 'queued' END || ','
+                         || CASE WHEN v_encrypted[2] THEN 'queued' ELSE 'stale' END, format('%s: %s', v_encrypted, v_statuses);
+    END LOOP;
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id = v_secret) = 2;
+    SELECT r.status INTO v_statuses FROM test.push_segments(ARRAY[v_secret], '{1}') r;  -- nothing said: not encrypted
+    ASSERT v_statuses = 'stale', v_statuses;
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id = v_plain) = 2;
+    PERFORM test.fails('SELECT queen.push(''push.secret'', ''1'')', 'QN400');
+    PERFORM test.fails(format('SELECT * FROM test.transaction(ARRAY[%s, %s], ''{1,2}'', ''{NULL,NULL}'')', v_plain, v_secret), 'QN012');
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id IN (v_plain, v_secret)) = 4;
+END $$;

@@ -111,7 +111,8 @@ void AsyncQueueManager::Configure(ConfigureRequest request, Done<ConfigureResult
   AddText(params, request.namespace_name);
   AddText(params, request.task);
   params.Jsonb(request.options).Bool(request.replace);
-  const auto read = [](const std::vector<Rows>& rows) -> Result<ConfigureResult> {
+  const auto read =
+      [this, queue = request.queue](const std::vector<Rows>& rows) -> Result<ConfigureResult> {
     // Deleted by somebody else at the same moment.
     if (rows[0].empty()) return Status(Code::kDatabaseRetry);
     ConfigureResult result;
@@ -120,6 +121,7 @@ void AsyncQueueManager::Configure(ConfigureRequest request, Done<ConfigureResult
     result.namespace_name = rows[0].Text(0, 2);
     result.task = rows[0].Text(0, 3);
     result.options = rows[0].Text(0, 4);
+    capacity_.Learn({queue, result.queue_id, rows[0].Int8(0, 5)});
     return result;
   };
   Ask(pg::Batch(storage::kConfigure, std::move(params)), read, std::move(done));
@@ -128,7 +130,11 @@ void AsyncQueueManager::Configure(ConfigureRequest request, Done<ConfigureResult
 void AsyncQueueManager::DeleteQueue(std::string queue, Done<bool> done) {
   Params params(1);
   params.Text(queue);
-  Ask(pg::Batch(storage::kDeleteQueue, std::move(params)), ReadBool, std::move(done));
+  const auto read = [this, queue = std::move(queue)](const std::vector<Rows>& rows) {
+    capacity_.Forget(queue);
+    return ReadBool(rows);
+  };
+  Ask(pg::Batch(storage::kDeleteQueue, std::move(params)), read, std::move(done));
 }
 
 void AsyncQueueManager::DeletePartition(std::string queue, std::string partition, Done<bool> done) {

@@ -6,6 +6,7 @@
 
 #include "admin/admin_pool.h"
 #include "admin/requests.h"
+#include "state/queue_capacity.h"
 
 namespace queen::admin {
 
@@ -14,8 +15,9 @@ class AsyncQueueManager final : public QueueManager {
   // Partitions moved in one transaction: each is a row that others may wait for.
   static constexpr int32_t kSeekPartitions = 500;
 
-  // Of the worker whose loop is `here`. `pool` outlives it.
-  AsyncQueueManager(Loop& here, AdminPool& pool) : here_(here), pool_(pool) {}
+  // Of the worker whose loop is `here`. `pool` and `capacity` outlive it.
+  AsyncQueueManager(Loop& here, AdminPool& pool, state::QueueCapacity& capacity)
+      : here_(here), pool_(pool), capacity_(capacity) {}
 
   void Configure(ConfigureRequest request, Done<ConfigureResult> done) override;
   void DeleteQueue(std::string queue, Done<bool> done) override;
@@ -37,6 +39,7 @@ class AsyncQueueManager final : public QueueManager {
 
   Loop& here_;
   AdminPool& pool_;
+  state::QueueCapacity& capacity_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

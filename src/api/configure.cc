@@ -52,18 +52,21 @@ Status CopyNumber(const NumberOption& option, const JsonValue& value, JsonWriter
   return Status::Ok();
 }
 
-Status CopySwitch(std::string_view name, const JsonValue& value, JsonWriter& writer) {
+Status CopySwitch(std::string_view name, const JsonValue& value, bool can_encrypt,
+                  JsonWriter& writer) {
   const Result<bool> on = value.Bool();
   if (!on.ok()) return Invalid(fmt::format("{} {}", name, on.status().message()));
-  if (name == "encryptionEnabled" && *on) {
-    return Invalid("encryptionEnabled needs an encryption key, and this broker has none");
+  if (name == "encryptionEnabled" && *on && !can_encrypt) {
+    return Invalid(
+        "encryptionEnabled needs an encryption key, and this broker has none "
+        "(QUEEN_ENCRYPTION_KEY)");
   }
   writer.Field(name, *on);
   return Status::Ok();
 }
 
 // The known options of `value`, checked, as a new object.
-Result<std::string> CopyOptions(const JsonValue& value) {
+Result<std::string> CopyOptions(const JsonValue& value, bool can_encrypt) {
   std::string out;
   JsonWriter writer(out);
   writer.BeginObject();
@@ -76,7 +79,8 @@ Result<std::string> CopyOptions(const JsonValue& value) {
     }
     for (const std::string_view name : kSwitches) {
       const JsonValue found = value.Find(name);
-      if (!found.absent_or_null()) QUEEN_RETURN_IF_ERROR(CopySwitch(name, found, writer));
+      if (!found.absent_or_null())
+        QUEEN_RETURN_IF_ERROR(CopySwitch(name, found, can_encrypt, writer));
     }
   }
   writer.EndObject();
@@ -85,7 +89,8 @@ Result<std::string> CopyOptions(const JsonValue& value) {
 
 }  // namespace
 
-Result<ConfigureRequest> ParseConfigure(std::string_view body, std::string_view mode) {
+Result<ConfigureRequest> ParseConfigure(std::string_view body, std::string_view mode,
+                                        bool can_encrypt) {
   const Result<JsonValue> value = ParseJson(body);
   if (!value.ok()) return value.status();
   if (!value->is_object()) return Invalid("The body must be an object");
@@ -107,7 +112,7 @@ Result<ConfigureRequest> ParseConfigure(std::string_view body, std::string_view 
     return Invalid("mode must be merge or replace");
   }
   request.replace = mode == "replace";
-  auto options = CopyOptions(value->Find("options"));
+  auto options = CopyOptions(value->Find("options"), can_encrypt);
   if (!options.ok()) return options.status();
   request.options = *std::move(options);
   return request;
@@ -130,7 +135,8 @@ std::string WriteConfigureReply(std::string_view queue, const ConfigureResult& r
 }
 
 void HandleConfigure(const Context& context, const http::Request& request, http::Reply reply) {
-  auto parsed = ParseConfigure(request.body(), request.query().GetOr("mode", ""));
+  auto parsed = ParseConfigure(request.body(), request.query().GetOr("mode", ""),
+                               context.cipher.can_encrypt());
   if (!parsed.ok()) return reply.SendError(parsed.status());
   std::string queue = parsed->queue;
   context.admin.Configure(

@@ -2,7 +2,8 @@
 //
 //   {queue, namespace?, task?, options?, mode?}     mode: merge (default) or replace, also ?mode=
 //
-// Refused (400), naming the option: wrong types, negative numbers, numbers that do not fit.
+// Refused (400), naming the option: wrong types, negative numbers, numbers that do not fit, and
+// encryptionEnabled by a broker without a key.
 // Options nobody knows are ignored, null ones are as if left out.
 #pragma once
 
@@ -19,7 +20,9 @@ namespace queen::api {
 void HandleConfigure(const Context& context, const http::Request& request, http::Reply reply);
 
 // `mode` is the query's, "" for none; the body's wins.
-Result<admin::ConfigureRequest> ParseConfigure(std::string_view body, std::string_view mode);
+// `can_encrypt`: there is a key.
+Result<admin::ConfigureRequest> ParseConfigure(std::string_view body, std::string_view mode,
+                                               bool can_encrypt);
 
 std::string WriteConfigureReply(std::string_view queue, const admin::ConfigureResult& result);
 

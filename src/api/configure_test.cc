@@ -39,7 +39,7 @@ TEST_F(ConfigureTest, KnownOptionsAreCopiedInNativeTypes) {
 TEST_F(ConfigureTest, EmptyOptions) {
   for (const std::string_view options : {"null", "{}", "[]"}) {
     const auto request =
-        ParseConfigure(fmt::format(R"({{"queue":"q","options":{}}})", options), "");
+        ParseConfigure(fmt::format(R"({{"queue":"q","options":{}}})", options), "", false);
     ASSERT_TRUE(request.ok()) << options;
     EXPECT_EQ(request->options, "{}");
   }
@@ -47,7 +47,7 @@ TEST_F(ConfigureTest, EmptyOptions) {
 
 TEST_F(ConfigureTest, Modes) {
   const auto replaces = [](std::string_view body, std::string_view mode) {
-    return ParseConfigure(body, mode)->replace;
+    return ParseConfigure(body, mode, false)->replace;
   };
   EXPECT_FALSE(replaces(R"({"queue":"q"})", "merge"));
   EXPECT_TRUE(replaces(R"({"queue":"q"})", "replace"));
@@ -80,8 +80,20 @@ TEST_F(ConfigureTest, BadOptionsAreNamed) {
             Refusal("priority must not be above 2147483647"));
   EXPECT_EQ(refused(R"({"deadLetterQueue":1})"), Refusal("deadLetterQueue must be true or false"));
   EXPECT_EQ(refused(R"({"encryptionEnabled":true})"),
-            Refusal("encryptionEnabled needs an encryption key, and this broker has none"));
+            Refusal("encryptionEnabled needs an encryption key, and this broker has none "
+                    "(QUEEN_ENCRYPTION_KEY)"));
   EXPECT_TRUE(manager_.configure.requests.empty());
+}
+
+TEST_F(ConfigureTest, EncryptionWithAKey) {
+  const auto request =
+      ParseConfigure(R"({"queue":"q","options":{"encryptionEnabled":true}})", "", true);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->options, R"({"encryptionEnabled":true})");
+  const auto off =
+      ParseConfigure(R"({"queue":"q","options":{"encryptionEnabled":false}})", "", false);
+  ASSERT_TRUE(off.ok());
+  EXPECT_EQ(off->options, R"({"encryptionEnabled":false})");
 }
 
 TEST_F(ConfigureTest, TellsAllAndTheEngine) {

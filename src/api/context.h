@@ -11,6 +11,7 @@
 #include "http/request.h"
 #include "loop/loop.h"
 #include "sidecar/requests.h"
+#include "storage/payload_cipher.h"
 
 namespace queen::api {
 
@@ -23,6 +24,7 @@ struct Context {
   std::function<std::string(const http::Request&)> producer_sub;
   // Whether pops are paused by maintenance; an empty reply then says so. Unset: never.
   std::function<bool()> pop_paused;
+  const storage::PayloadCipher& cipher;
 };
 
 }  // namespace queen::api

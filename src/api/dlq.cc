@@ -13,7 +13,8 @@ using admin::DeadLetter;
 using admin::DeadLetterFilter;
 using admin::Listed;
 
-void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter) {
+void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter,
+                     const storage::PayloadCipher& cipher) {
   writer.BeginObject();
   writer.Field("id", letter.id.ToString());
   writer.Field("transactionId", letter.txn);
@@ -23,11 +24,17 @@ void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter) {
   writer.Field("consumerGroup", letter.group);
   WriteOptional(writer, "errorMessage", letter.error);
   writer.Field("retryCount", letter.retry_count);
+  const MessageMeta meta = ReadMessageMeta(letter.meta);
   writer.Key("data");
-  writer.Raw(letter.payload);
+  if (meta.encrypted) {
+    const Result<std::string> payload = cipher.Decrypt(letter.payload, letter.partition_id);
+    writer.Raw(payload.ok() ? *payload : letter.payload);
+    if (!payload.ok()) writer.Field("error", payload.status().message());
+  } else {
+    writer.Raw(letter.payload);
+  }
   writer.Key("producerSub");
-  const std::string_view sub = ReadMessageMeta(letter.meta).producer_sub;
-  sub.empty() ? writer.Null() : writer.Raw(sub);
+  meta.producer_sub.empty() ? writer.Null() : writer.Raw(meta.producer_sub);
   writer.Field("createdAt", FormatTimestamp(letter.created_micros));
   writer.Field("failedAt", FormatTimestamp(letter.failed_micros));
   writer.EndObject();
@@ -48,13 +55,14 @@ Result<DeadLetterFilter> ParseDeadLetterFilter(const http::Query& query) {
   return filter;
 }
 
-std::string WriteDeadLetters(const Listed<DeadLetter>& listed, const admin::Page& page) {
+std::string WriteDeadLetters(const Listed<DeadLetter>& listed, const admin::Page& page,
+                             const storage::PayloadCipher& cipher) {
   std::string out;
   JsonWriter writer(out);
   writer.BeginObject();
   writer.Key("messages");
   writer.BeginArray();
-  for (const DeadLetter& letter : listed.items) WriteDeadLetter(writer, letter);
+  for (const DeadLetter& letter : listed.items) WriteDeadLetter(writer, letter, cipher);
   writer.EndArray();
   writer.Field("total", listed.total);
   WritePagination(writer, page);
@@ -66,10 +74,10 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
                            http::Reply reply) {
   const auto filter = ParseDeadLetterFilter(request.query());
   if (!filter.ok()) return reply.SendError(filter.status());
-  context.admin.ListDeadLetters(*filter, [page = filter->page, reply = std::move(reply)](
+  context.admin.ListDeadLetters(*filter, [&context, page = filter->page, reply = std::move(reply)](
                                              Result<Listed<DeadLetter>> listed) mutable {
     if (!listed.ok()) return reply.SendError(listed.status());
-    reply.Send(http::Response::Json(200, WriteDeadLetters(*listed, page)));
+    reply.Send(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
   });
 }
 

@@ -1,5 +1,6 @@
 // GET /api/v1/dlq: the dead letters, newest first, by queue, consumerGroup, partition and when they
-// died (from, to), in pages.
+// died (from, to), in pages. An encrypted payload that cannot be decrypted is listed as it is
+// stored.
 #pragma once
 
 #include <string>
@@ -16,6 +17,6 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
 Result<admin::DeadLetterFilter> ParseDeadLetterFilter(const http::Query& query);
 
 std::string WriteDeadLetters(const admin::Listed<admin::DeadLetter>& listed,
-                             const admin::Page& page);
+                             const admin::Page& page, const storage::PayloadCipher& cipher);
 
 }  // namespace queen::api

@@ -75,5 +75,21 @@ TEST_F(DlqTest, Reply) {
             R"("pagination":{"limit":1,"offset":2}})");
 }
 
+TEST(DeadLetters, EncryptedPayloadsAreDecrypted) {
+  const storage::PayloadCipher cipher({EncryptionKey{1}});
+  const storage::PayloadCipher other({EncryptionKey{2}});
+  DeadLetter letter;
+  letter.partition_id = PartitionId{9};
+  letter.payload = cipher.Encrypt(R"({"a":1.0})", letter.partition_id);
+  letter.meta = R"({"encrypted":true,"producerSub":"me"})";
+  const Listed<DeadLetter> listed{.items = {letter}, .total = 1};
+  const std::string reply = WriteDeadLetters(listed, {}, cipher);
+  EXPECT_NE(reply.find(R"("data":{"a":1.0},"producerSub":"me")"), reply.npos) << reply;
+  const std::string without = WriteDeadLetters(listed, {}, other);
+  EXPECT_NE(without.find(letter.payload + R"(,"error":"The payload is encrypted with a key)"),
+            without.npos)
+      << without;
+}
+
 }  // namespace
 }  // namespace queen::api

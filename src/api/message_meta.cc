@@ -47,6 +47,8 @@ MessageMeta ReadMessageMeta(std::string_view line) {
     } else if (key == "producerSub") {
       const JsonValue value = reader.Value();
       meta.producer_sub = value.is_string() ? value.raw() : std::string_view();
+    } else if (key == "encrypted") {
+      meta.encrypted = reader.Value().raw() == "true";
     }
   }
   return reader.Finish().ok() ? meta : MessageMeta();

@@ -3,6 +3,7 @@
 //
 //   {"traceId":"<uuid>","headers":{...},"producerSub":"..."}      each only when there is one
 //
+// Where the payload is encrypted, the push adds `"encrypted":true` (storage/payload_cipher.h).
 // A message with none of them has an empty line. Lines written by SQL users may be ordered and
 // spaced differently, so reading parses; members of other names are left to those who know them.
 #pragma once
@@ -25,6 +26,7 @@ struct MessageMeta {
   std::string_view trace_id;
   std::string_view headers;
   std::string_view producer_sub;
+  bool encrypted = false;
 };
 
 MessageMeta ReadMessageMeta(std::string_view line);

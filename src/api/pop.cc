@@ -70,7 +70,7 @@ void Answer(const Context& context, bool wait, const std::string& group, http::R
             Result<PopResult> result) {
   if (!result.ok()) return SendPopError(context.loop, wait, std::move(reply), result.status());
   if (!result->deliveries.empty()) {
-    return reply.Send(http::Response::Json(200, WritePopReply(group, *result)));
+    return reply.Send(http::Response::Json(200, WritePopReply(group, *result, context.cipher)));
   }
   http::Response nothing = http::Response::Empty();
   if (context.pop_paused && context.pop_paused()) nothing.AddHeader("Queen-Paused", "pop");

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/json_writer.h"
+#include "base/log.h"
 
 namespace queen::api {
 namespace {
@@ -150,7 +151,8 @@ std::string PartitionMembers(const Delivery& delivery, std::string_view lease_me
 
 class ReplyWriter {
  public:
-  explicit ReplyWriter(std::string& out) : out_(out) {}
+  ReplyWriter(std::string& out, const storage::PayloadCipher& cipher)
+      : out_(out), cipher_(cipher) {}
 
   void Envelope(const Delivery& first, std::string_view lease_members) {
     out_ += "{\"success\":true,\"queue\":";
@@ -174,7 +176,11 @@ class ReplyWriter {
     message.txn.empty() ? AppendQuotedUuid(out_, id) : AppendJsonString(out_, message.txn);
     const MessageMeta meta = ReadMessageMeta(message.meta);
     Member(",\"traceId\":", meta.trace_id);
-    Member(",\"data\":", message.payload);
+    if (meta.encrypted) {
+      DecryptedData(delivery, message);
+    } else {
+      Member(",\"data\":", message.payload);
+    }
     if (!meta.headers.empty()) Member(",\"headers\":", meta.headers);
     Member(",\"producerSub\":", meta.producer_sub);
     out_ += ",\"createdAt\":\"";
@@ -198,14 +204,30 @@ class ReplyWriter {
     out_.append(key).append(json.empty() ? "null" : json);
   }
 
+  void DecryptedData(const Delivery& delivery, const Message& message) {
+    const Result<std::string> payload = cipher_.Decrypt(message.payload, delivery.partition);
+    Member(",\"data\":", payload.ok() ? *payload : message.payload);
+    if (payload.ok()) return;
+    out_ += ",\"error\":";
+    AppendJsonString(out_, payload.status().message());
+    if (std::exchange(warned_, true)) return;
+    log::Warn("a message cannot be decrypted", {{"queue", delivery.queue_name},
+                                                {"partition", delivery.partition_name},
+                                                {"offset", message.seq},
+                                                {"error", payload.status().message()}});
+  }
+
   std::string& out_;
+  const storage::PayloadCipher& cipher_;
   bool first_ = true;
+  bool warned_ = false;  // once per reply
   TimestampWriter timestamps_;
 };
 
 }  // namespace
 
-std::string WritePopReply(std::string_view group, const PopResult& result) {
+std::string WritePopReply(std::string_view group, const PopResult& result,
+                          const storage::PayloadCipher& cipher) {
   assert(!result.deliveries.empty());
   const std::string lease_members = LeaseMembers(group, result);
   std::vector<std::vector<Message>> messages;
@@ -221,7 +243,7 @@ std::string WritePopReply(std::string_view group, const PopResult& result) {
 
   std::string out;
   out.reserve(bytes);
-  ReplyWriter writer(out);
+  ReplyWriter writer(out, cipher);
   writer.Envelope(result.deliveries.front(), lease_members);
   for (size_t i = 0; i < result.deliveries.size(); ++i) {
     const Delivery& delivery = result.deliveries[i];

@@ -14,6 +14,7 @@ using sidecar::PopResult;
 using storage::Segment;
 
 constexpr int64_t kCreated = 1'769'898'605'999'999;  // 2026-01-31T22:30:05.999999Z
+const storage::PayloadCipher kCipher({EncryptionKey{1}});
 constexpr std::string_view kLease = "0190a6e2-5b1c-7abc-8def-0123456789ab";
 
 std::shared_ptr<Segment> MakeSegment(int64_t base_seq, int32_t count, std::string payloads,
@@ -55,7 +56,7 @@ std::string Id(int64_t created_micros, int64_t seq) {
 
 // "offset:data:retryCount" of every message, and a check that the reply is JSON.
 std::string Summary(const PopResult& result) {
-  const std::string reply = WritePopReply("g", result);
+  const std::string reply = WritePopReply("g", result, kCipher);
   const auto parsed = ParseJson(reply);
   EXPECT_TRUE(parsed.ok()) << reply;
   std::string summary;
@@ -78,7 +79,7 @@ TEST(PopReply, ExactBytes) {
       R"("partitionId":"{}","partition":"p\\1","queue":"a\"q","leaseId":"{}","consumerGroup":"g\n")",
       partition, kLease);
   EXPECT_EQ(
-      WritePopReply("g\n", Leased({delivery})),
+      WritePopReply("g\n", Leased({delivery}), kCipher),
       fmt::format(
           R"({{"success":true,"queue":"a\"q","partition":"p\\1","partitionId":"{0}",)"
           R"("leaseId":"{1}","consumerGroup":"g\n","messages":[)"
@@ -94,7 +95,7 @@ TEST(PopReply, ExactBytes) {
 TEST(PopReply, AutoAckHasNoLease) {
   PopResult result = Leased({MakeDelivery(0, 1, {MakeSegment(0, 1, "1")})});
   result.leased = false;
-  const std::string reply = WritePopReply("g", result);
+  const std::string reply = WritePopReply("g", result, kCipher);
   const auto parsed = ParseJson(reply);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->Find("leaseId").raw(), "\"\"");
@@ -119,14 +120,14 @@ TEST(PopReply, SeveralPartitions) {
   other.partition_name = "second";
   const PopResult result = Leased({MakeDelivery(0, 2, {MakeSegment(0, 2, "1\n2")}), other});
   EXPECT_EQ(Summary(result), "0:1:0 1:2:0 0:\"x\":0 ");
-  const std::string reply = WritePopReply("g", result);
+  const std::string reply = WritePopReply("g", result, kCipher);
   EXPECT_NE(reply.find(R"("partition":"second")"), reply.npos);
   EXPECT_TRUE(reply.ends_with(R"("partitionsClaimed":2})"));
 }
 
 TEST(PopReply, EmptyLinesInColumns) {
   const auto segment = MakeSegment(0, 3, "1\n2\n3", "\n\nlast", "\n\n{\"producerSub\":\"s\"}");
-  const std::string reply = WritePopReply("g", Leased({MakeDelivery(0, 3, {segment})}));
+  const std::string reply = WritePopReply("g", Leased({MakeDelivery(0, 3, {segment})}), kCipher);
   EXPECT_NE(reply.find(R"("transactionId":"last","traceId":null,"data":3,"producerSub":"s")"),
             reply.npos)
       << reply;
@@ -136,10 +137,31 @@ TEST(PopReply, EmptyLinesInColumns) {
       << reply;
 }
 
+TEST(PopReply, EncryptedPayloadsAreDecrypted) {
+  const std::string stored = kCipher.Encrypt("{\"a\" :\n 1.10}", PartitionId{3});
+  const auto segment = MakeSegment(0, 2, stored + "\n2", "",
+                                   R"({"encrypted":true,"traceId":"t"})"
+                                   "\n");
+  EXPECT_EQ(Summary(Leased({MakeDelivery(0, 2, {segment})})), "0:{\"a\" :\n 1.10}:0 1:2:0 ");
+}
+
+// It must stop neither its partition nor the messages beside it.
+TEST(PopReply, WhatCannotBeDecryptedIsDeliveredAsItIsStored) {
+  const std::string stored = kCipher.Encrypt("1", PartitionId{4});
+  const auto segment = MakeSegment(0, 2, stored + "\n2", "", "{\"encrypted\":true}\n");
+  const PopResult result = Leased({MakeDelivery(0, 2, {segment})});
+  EXPECT_EQ(Summary(result), fmt::format("0:{}:0 1:2:0 ", stored));
+  const std::string reply = WritePopReply("g", result, kCipher);
+  EXPECT_NE(reply.find(R"("error":"The encrypted payload was changed after it was stored")"),
+            reply.npos)
+      << reply;
+  EXPECT_EQ(reply.find("\"error\""), reply.rfind("\"error\""));
+}
+
 TEST(PopReply, IsReservedToItsSize) {
   const std::string large(2 << 20, 'x');
   const auto segment = MakeSegment(0, 2, fmt::format("\"{0}\"\n\"{0}\"", large));
-  const std::string reply = WritePopReply("g", Leased({MakeDelivery(0, 2, {segment})}));
+  const std::string reply = WritePopReply("g", Leased({MakeDelivery(0, 2, {segment})}), kCipher);
   EXPECT_GT(reply.size(), 2 * large.size());
   EXPECT_LT(reply.capacity(), reply.size() + 2048);
 }

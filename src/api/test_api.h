@@ -188,12 +188,14 @@ class ApiTest : public testing::Test {
   FakeEngine engine_;
   FakeManager manager_;
   Loop loop_{"test"};
+  storage::PayloadCipher cipher_{std::vector<EncryptionKey>()};  // no key
   Context context_{.engine = engine_,
                    .admin = manager_,
                    .loop = loop_,
                    .health = {},
                    .producer_sub = {},
-                   .pop_paused = {}};
+                   .pop_paused = {},
+                   .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;
 };

@@ -40,6 +40,12 @@
   X(kMessageSettled, "message_settled", "QN103", 200, false, "Message already settled")          \
   X(kDuplicateTransactionId, "duplicate_transaction_id", "QN104", 200, false,                    \
     "Duplicate transactionId")                                                                   \
+  X(kQueueFull, "queue_full", "", 200, false, "Queue is full")                                   \
+  X(kEncryptionChanged, "encryption_changed", "QN012", 503, true,                                \
+    "The queue's encryption was switched on or off meanwhile")                                   \
+  X(kNoEncryptionKey, "no_encryption_key", "", 200, false,                                       \
+    "The queue is encrypted, and this broker has no key")                                        \
+  X(kUndecryptable, "undecryptable", "", 200, false, "The payload cannot be decrypted")          \
   X(kStreamQueryNotFound, "stream_query_not_found", "QN105", 404, false, "No such query")        \
   X(kSchemaTooNew, "schema_too_new", "QN020", 500, false,                                        \
     "The database schema is newer than this broker understands")

@@ -86,6 +86,10 @@ struct Sweep {
   int eviction_interval_ms = 60'000;
 };
 
+struct Encryption {
+  std::string keys;  // base/encryption_key.h
+};
+
 struct Log {
   log::Level level = log::Level::kInfo;
   log::Format format = log::Format::kText;
@@ -100,6 +104,7 @@ struct Config {
   Sidecar sidecar;
   Pop pop;
   Sweep sweep;
+  Encryption encryption;
   Log log;
 
   // Whether the broker starts and supervises a PostgreSQL of its own: no other one is named.

@@ -86,6 +86,17 @@ TEST(Load, MessagesNeverHoldASecret) {
                    "text (secret)"}));
 }
 
+TEST(Load, EncryptionKeysAreChecked) {
+  const std::string key(64, 'a');
+  const Loaded good = LoadEnvironment({{"QUEEN_ENCRYPTION_KEY", key + "," + key}});
+  EXPECT_EQ(good.problems, Lines{});
+  EXPECT_EQ(good.config.encryption.keys, key + "," + key);
+  const Loaded bad = LoadEnvironment({{"QUEEN_ENCRYPTION_KEY", key + "a"}});
+  EXPECT_EQ(bad.problems,
+            (Lines{"QUEEN_ENCRYPTION_KEY (environment): the value is not valid; allowed: 64 "
+                   "hexadecimal digits or base64 of 32 bytes, or several with commas (secret)"}));
+}
+
 TEST(Load, UnknownAndDuplicateKeysOfTheFileStopTheStart) {
   const ConfigFile file("PORT = 1\nPORTS = 2\nNONSENSE = s3cret\nPORT = 3\n");
   const Loaded loaded = Load({{}, {{"HOME", "/h"}}, file.path()});

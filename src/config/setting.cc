@@ -151,7 +151,10 @@ std::optional<std::string> ParseValue(const Setting& setting, std::string_view t
             if (error) return "cannot be made absolute: " + error.message();
             return ParseText(path.string(), kind.at(config));
           },
-          [&](const SecretKind& kind) -> Problem { return ParseText(text, kind.at(config)); },
+          [&](const SecretKind& kind) -> Problem {
+            if (kind.valid != nullptr && !kind.valid(text)) return "is not valid";
+            return ParseText(text, kind.at(config));
+          },
           [&](const ConninfoKind& kind) -> Problem {
             if (!text.empty() && !IsUrl(text) && text.find('=') == std::string_view::npos) {
               return "is not a connection string";
@@ -216,7 +219,7 @@ std::string AllowedText(const Setting& setting) {
           },
           [](const TextKind& kind) { return std::string(kind.allowed); },
           [](const PathKind&) { return std::string("a path"); },
-          [](const SecretKind&) { return std::string("a text (secret)"); },
+          [](const SecretKind& kind) { return fmt::format("{} (secret)", kind.allowed); },
           [](const ConninfoKind&) {
             return std::string("postgresql://user@host:port/database or key=value pairs");
           },

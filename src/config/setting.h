@@ -59,6 +59,9 @@ struct PathKind {
 // Never shown, never a flag: every user of a machine can read its command lines.
 struct SecretKind {
   std::string& (*at)(Config&);
+  // As in TextKind.
+  std::string_view allowed = "a text";
+  bool (*valid)(std::string_view) = nullptr;
 };
 
 // A connection string, shown without its password.

@@ -7,6 +7,8 @@
 #include <array>
 #include <thread>
 
+#include "base/encryption_key.h"
+
 namespace queen::config {
 namespace {
 
@@ -39,6 +41,8 @@ constexpr int kSlotsPerWorker = 4;
 constexpr int kInFlightGraceMs = 5'000;
 
 bool NotEmpty(std::string_view text) { return !text.empty(); }
+
+bool AreEncryptionKeys(std::string_view text) { return ParseEncryptionKeys(text).has_value(); }
 
 void ComputeWorkers(Config& config, const Environment&) {
   config.server.workers = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
@@ -87,6 +91,7 @@ constexpr std::string_view kBuffer = "File buffer";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
 constexpr std::string_view kSweeps = "Sweeps";
+constexpr std::string_view kEncryption = "Encryption";
 constexpr std::string_view kLogs = "Logs";
 
 constexpr std::array kSettings = {
@@ -241,6 +246,12 @@ constexpr std::array kSettings = {
             IntKind{At<&Config::sweep, &Sweep::eviction_interval_ms>, 100, 24 * kHourMs, "ms"},
             "pause between sweeps of messages past maxWaitTimeSeconds; one sweep does both, at the "
             "shorter of the two"},
+
+    Setting{"QUEEN_ENCRYPTION_KEY", kEncryption,
+            SecretKind{At<&Config::encryption, &Encryption::keys>,
+                       "64 hexadecimal digits or base64 of 32 bytes, or several with commas",
+                       AreEncryptionKeys},
+            "key of queues with encryptionEnabled; of several the first encrypts, all decrypt"},
 
     Setting{"LOG_LEVEL", kLogs, EnumAt<&Config::log, &Log::level>(kLogLevels),
             "least level that is written"},

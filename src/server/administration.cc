@@ -19,10 +19,13 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
 }  // namespace
 
 Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
-                             const config::Config& config)
-    : pool(loop, connect, config.database.pool_size), sweeper(pool, IntervalsOf(config)) {}
+                             const config::Config& config, state::QueueCapacity& capacity)
+    : pool(loop, connect, config.database.pool_size),
+      sweeper(pool, IntervalsOf(config)),
+      watch(pool, capacity) {}
 
-Administration::Administration(const config::Config& config) : config_(config) {}
+Administration::Administration(const config::Config& config, state::QueueCapacity& capacity)
+    : config_(config), capacity_(capacity) {}
 
 Administration::~Administration() { assert(!thread_.joinable()); }
 
@@ -30,7 +33,7 @@ void Administration::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
   thread_ = std::thread([this, &ready, &connect] {
     loop_.Post([this, &ready, &connect] {
-      parts_ = std::make_unique<Parts>(loop_, connect, config_);
+      parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_);
       ready.set_value();
     });
     loop_.Run();
@@ -44,11 +47,15 @@ void Administration::DatabaseReady() {
   loop_.Post([this] {
     parts_->pool.Start();
     parts_->sweeper.Start();
+    parts_->watch.Start();
   });
 }
 
 void Administration::StopSweeps() {
-  loop_.Post([this] { parts_->sweeper.Stop(); });
+  loop_.Post([this] {
+    parts_->sweeper.Stop();
+    parts_->watch.Stop();
+  });
 }
 
 void Administration::Stop() {

@@ -1,4 +1,5 @@
-// Administration: the thread of the AdminPool and of the sweeps.
+// Administration: the thread of the AdminPool, of the sweeps and of the watch over queues with a
+// limit.
 //
 //   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving --Stop--> ended
 #pragma once
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "admin/admin_pool.h"
+#include "admin/queue_watch.h"
 #include "admin/sweeper.h"
 #include "config/config.h"
 #include "loop/loop.h"
@@ -15,7 +17,8 @@ namespace queen::server {
 
 class Administration {
  public:
-  explicit Administration(const config::Config& config);
+  // `capacity` outlives it.
+  Administration(const config::Config& config, state::QueueCapacity& capacity);
   ~Administration();  // REQUIRES: never started, or stopped
 
   // Starts the thread and makes everything on it; returns when that is done.
@@ -32,13 +35,16 @@ class Administration {
 
  private:
   struct Parts {
-    Parts(Loop& loop, const pg::ConnectOptions& connect, const config::Config& config);
+    Parts(Loop& loop, const pg::ConnectOptions& connect, const config::Config& config,
+          state::QueueCapacity& capacity);
 
     admin::AdminPool pool;
     admin::Sweeper sweeper;
+    admin::QueueWatch watch;
   };
 
   const config::Config& config_;
+  state::QueueCapacity& capacity_;
   Loop loop_{"admin"};
   std::unique_ptr<Parts> parts_;  // made and destroyed on the thread
   std::thread thread_;

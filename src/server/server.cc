@@ -58,7 +58,7 @@ int Server::Run() {
 
 void Server::Begin() {
   signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
-  administration_ = std::make_unique<Administration>(config_);
+  administration_ = std::make_unique<Administration>(config_, shared_.capacity);
   administration_->Start(ConnectOptionsOf(config_, conninfo_));
   shared_.admin = &administration_->pool();
   if (shared_.buffer) shared_.buffer->Start();

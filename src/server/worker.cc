@@ -71,6 +71,7 @@ Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budget(the_config.http.connections_max),
       delivered(kDeliveredMessagesMax),
+      cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
       database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
@@ -86,10 +87,10 @@ struct Worker::Parts {
         Timer::Callback note_health)
       : notices(shared.shards, loop),
         sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
-                notices),
+                shared.capacity, shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
-        queue_manager(loop, *shared.admin),
-        context{engine, queue_manager, loop, std::move(health), {}, {}},
+        queue_manager(loop, *shared.admin, shared.capacity),
+        context{engine, queue_manager, loop, std::move(health), {}, {}, shared.cipher},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
     health_tick.Start(0, kHealthTickMs);

@@ -29,6 +29,8 @@ struct Shared {
   http::ConnectionBudget budget;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
+  state::QueueCapacity capacity;
+  const storage::PayloadCipher cipher;
   const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
   admin::AdminPool* admin = nullptr;      // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.

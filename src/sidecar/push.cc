@@ -22,10 +22,13 @@ size_t BytesOf(const PushItem& item) {
 }  // namespace
 
 PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
+                     state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
                      const PushLimits& limits, int64_t broker, Announce announce, PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
+      capacity_(capacity),
+      cipher_(cipher),
       limits_(limits),
       broker_(broker),
       announce_(std::move(announce)),
@@ -68,6 +71,12 @@ void PushQueue::Submit(PushRequest request) {
     FailCall(*call, Status(Code::kDatabaseUnavailable));
     return;
   }
+  if (replay) {
+    RefuseWhatIsUnreadable(*call);
+  } else if (capacity_.any()) {
+    RefuseWhatIsTooMuch(*call);
+  }
+  if (call->open == 0) return AnswerCall(call->request, std::move(call->outcomes), {});
 
   // A call has few partitions, and its items for one usually stand together.
   std::vector<Partition*> touched;
@@ -99,6 +108,30 @@ void PushQueue::Submit(PushRequest request) {
   }
   Watch();
   scheduler_.Wake();
+}
+
+// Items for queues that are full are answered `failed`; the others are on their way from now on.
+void PushQueue::RefuseWhatIsTooMuch(PushCall& call) {
+  call.counted = true;
+  for (size_t i = 0; i < call.decided.size(); ++i) {
+    if (call.decided[i] || capacity_.Admit(call.request.items[i].queue)) continue;
+    call.outcomes[i].error = InfoOf(Code::kQueueFull).text;
+    call.decided[i] = true;
+    --call.open;
+  }
+}
+
+// Encrypted in the file buffer with a key that this broker no longer has.
+void PushQueue::RefuseWhatIsUnreadable(PushCall& call) {
+  for (size_t i = 0; i < call.decided.size(); ++i) {
+    const PushItem& item = call.request.items[i];
+    if (call.decided[i] || !storage::IsEncryptedMeta(item.meta)) continue;
+    const auto payload = cipher_.DecryptBuffered(item.payload, item.queue, item.partition);
+    if (payload.ok()) continue;
+    call.outcomes[i].error = payload.status().message();
+    call.decided[i] = true;
+    --call.open;
+  }
 }
 
 PushQueue::Partition& PushQueue::PartitionOf(std::string_view queue, std::string_view name) {
@@ -218,7 +251,9 @@ void PushQueue::OnEnsured(const std::vector<Partition*>& partitions,
   if (result.ok()) {
     const pg::Rows& rows = result.rows[0];
     for (int row = 0; row < rows.rows(); ++row) {
-      partitions[static_cast<size_t>(rows.Int4(row, 0)) - 1]->id = PartitionId{rows.Int4(row, 2)};
+      Partition& partition = *partitions[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+      partition.id = PartitionId{rows.Int4(row, 2)};
+      partition.encrypted = rows.Bool(row, 3);
     }
   } else if (result.outcome == pg::Outcome::kFailure && !result.status.retryable()) {
     for (Partition* partition : partitions) {
@@ -262,7 +297,7 @@ void PushQueue::TakeGroups(Partition& partition, Batch& batch) {
   }
   if (part.work.groups.empty()) return;
   partition.state = State::kInFlight;
-  part.work.Lay(*partition.id);
+  part.work.Lay(*partition.id, cipher_, partition.encrypted == true && cipher_.can_encrypt());
   batch.parts.push_back(std::move(part));
 }
 
@@ -331,7 +366,8 @@ void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchRes
 }
 
 void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
-  std::vector<std::string_view> trouble(batch.parts.size());  // busy, gone or again, per partition
+  std::vector<std::string_view> trouble(
+      batch.parts.size());  // busy, gone, stale or again, per part
   for (int row = 0; row < rows.rows(); ++row) {
     const auto [p, s] = batch.segments[static_cast<size_t>(rows.Int4(row, 0)) - 1];
     PushWork& work = batch.parts[p].work;
@@ -339,6 +375,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
     const std::string_view status = rows.Text(row, 1);
     const PartitionId id = segment.segment->partition;
     if (status == "queued") {
+      batch.parts[p].partition->encrypted = segment.encrypted;
       segment.segment->base_seq = rows.Int8(row, 2);
       segment.segment->created_micros = rows.TimestampTz(row, 3);
       DecideQueued(work, segment);
@@ -353,7 +390,10 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
                     {}});
       trouble[p] = "again";
     } else {
-      trouble[p] = status == "busy" ? "busy" : status == "gone" ? "gone" : "again";
+      trouble[p] = status == "busy"    ? "busy"
+                   : status == "gone"  ? "gone"
+                   : status == "stale" ? "stale"
+                                       : "again";
     }
   }
   for (size_t p = 0; p < batch.parts.size(); ++p) {
@@ -362,6 +402,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       FinishPartition(partition, batch.parts[p].work);
       continue;
     }
+    if (trouble[p] == "stale") SwitchEncryption(partition, batch.parts[p].work);
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {
       partition.id.reset();
@@ -383,6 +424,13 @@ void PushQueue::FinishPartition(Partition& partition, PushWork& work) {
   partition.pause_ms = 0;
   announce_(partition.queue, partition.name, *partition.id);
   BecomeIdle(partition);
+}
+
+// What was believed of the queue is not so. Nothing of the partition was stored.
+void PushQueue::SwitchEncryption(Partition& partition, PushWork& work) {
+  partition.encrypted = !(partition.encrypted == true && cipher_.can_encrypt());
+  if (cipher_.can_encrypt()) return;
+  for (PushGroup& group : work.groups) Fail(group, Status(Code::kNoEncryptionKey));
 }
 
 // Puts groups that are not settled back in front, in their order.
@@ -432,7 +480,12 @@ void PushQueue::DecideQueued(const PushWork& work, const PushSegment& segment) {
 void PushQueue::Decide(const PushLine& line, PushOutcome outcome) {
   PushCall& call = *line.call;
   if (call.decided[line.item]) return;
-  const size_t bytes = BytesOf(call.request.items[line.item]);
+  const PushItem& item = call.request.items[line.item];
+  const size_t bytes = BytesOf(item);
+  if (call.counted) {
+    capacity_.Settle(item.queue, outcome.status == PushOutcome::Status::kQueued ||
+                                     outcome.status == PushOutcome::Status::kBuffered);
+  }
   call.decided[line.item] = true;
   call.outcomes[line.item] = std::move(outcome);
   --items_waiting_;

@@ -11,6 +11,7 @@
 //   queued       answered; the segments go to the cache and the partition is announced
 //   duplicate    those lines are answered, the others go again at once
 //   busy, gone   the partition goes again, after a pause or with a new id
+//   stale        the queue's encryption was switched: it goes again, encrypted or not
 //   refused      one caller's fault must not be another's (I7): every group goes again by itself,
 //                and only a group refused alone is answered `failed`
 //   not sent, or try again    all go again until their deadline
@@ -34,6 +35,7 @@
 #include "sidecar/push_buffer.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
+#include "state/queue_capacity.h"
 
 namespace queen::sidecar {
 
@@ -59,8 +61,9 @@ class PushQueue final : public Scheduler::Source {
   using Announce =
       UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
 
-  PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PushLimits& limits,
-            int64_t broker, Announce announce, PushDetour detour = {});
+  PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, state::QueueCapacity& capacity,
+            const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
+            Announce announce, PushDetour detour = {});
 
   void Submit(PushRequest request);
 
@@ -86,6 +89,8 @@ class PushQueue final : public Scheduler::Source {
     std::string queue;
     std::string name;
     std::optional<PartitionId> id;
+    // Whether its queue is encrypted, as far as known: PostgreSQL compares, and answers `stale`.
+    std::optional<bool> encrypted;
     State state = State::kIdle;
     std::deque<PushGroup> groups;
     DedupMemory memory;
@@ -105,6 +110,8 @@ class PushQueue final : public Scheduler::Source {
     bool asking = false;
   };
 
+  void RefuseWhatIsTooMuch(PushCall& call);
+  void RefuseWhatIsUnreadable(PushCall& call);
   Partition& PartitionOf(std::string_view queue, std::string_view name);
   void Enqueue(Partition& partition);
   void BecomeIdle(Partition& partition);
@@ -117,6 +124,7 @@ class PushQueue final : public Scheduler::Source {
   void OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   void OnAnswered(Batch& batch, const pg::Rows& rows);
   void FinishPartition(Partition& partition, PushWork& work);
+  void SwitchEncryption(Partition& partition, PushWork& work);
   void OnRefused(Batch& batch, const pg::BatchResult& result);
   void GoAgain(Batch& batch);
 
@@ -155,6 +163,8 @@ class PushQueue final : public Scheduler::Source {
   Loop& loop_;
   Scheduler& scheduler_;
   SegmentCache& cache_;
+  state::QueueCapacity& capacity_;
+  const storage::PayloadCipher& cipher_;
   const PushLimits limits_;
   const int64_t broker_;
   Announce announce_;

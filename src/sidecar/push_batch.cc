@@ -12,6 +12,8 @@ namespace {
 // Collects the lines of one segment.
 class SegmentBuilder {
  public:
+  explicit SegmentBuilder(bool encrypted) : encrypted_(encrypted) {}
+
   bool Fits(const PushItem& item) const {
     return payloads_.count() == 0 || payloads_.text().size() + item.payload.size() +
                                              item.txn.size() + item.meta.size() +
@@ -38,6 +40,7 @@ class SegmentBuilder {
     segment->meta = metas_.nullable_text().value_or("");
     PushSegment made = std::move(made_);
     made.first_line = first_line;
+    made.encrypted = encrypted_;
     made.segment = std::move(segment);
     made_ = {};
     payloads_.Clear();
@@ -60,10 +63,40 @@ class SegmentBuilder {
     made_.time_max = std::max(made_.time_max.value_or(*time), *time);
   }
 
+  const bool encrypted_;
   storage::LineColumn payloads_;
   storage::LineColumn txns_;
   storage::LineColumn metas_;
   PushSegment made_;
+};
+
+// Comes out of the file buffer, where it was encrypted.
+bool IsSealed(const PushItem& item) { return storage::IsEncryptedMeta(item.meta); }
+
+// An item in the form it is to be stored in; holds one at a time.
+class Resealed {
+ public:
+  // REQUIRES: what is sealed can be decrypted (PushQueue::Submit has tried)
+  const PushItem& Make(const PushItem& item, PartitionId partition,
+                       const storage::PayloadCipher& cipher, bool encrypt) {
+    item_ = item;
+    if (IsSealed(item)) {
+      plain_ = *cipher.DecryptBuffered(item.payload, item.queue, item.partition);
+      item_.payload = plain_;
+      item_.meta = storage::PlainMeta(item.meta);
+    }
+    if (encrypt) {
+      encrypted_ = cipher.Encrypt(item_.payload, partition);
+      item_.payload = encrypted_;
+      item_.meta = storage::EncryptedMeta(item_.meta);
+    }
+    return item_;
+  }
+
+ private:
+  PushItem item_;
+  std::string plain_;
+  std::string encrypted_;
 };
 
 void AddTextOrNull(pg::TextArray& array, std::string_view text) {
@@ -84,9 +117,10 @@ void AddTimeOrNull(pg::TimestampTzArray& array, std::optional<int64_t> micros) {
 
 }  // namespace
 
-void PushWork::Lay(PartitionId partition) {
+void PushWork::Lay(PartitionId partition, const storage::PayloadCipher& cipher, bool encrypt) {
   std::unordered_map<std::string_view, size_t> seen;  // transactionId -> its line
-  SegmentBuilder builder;
+  SegmentBuilder builder(encrypt);
+  Resealed resealed;
   size_t first_line = 0;
   for (const PushGroup& group : groups) {
     for (const uint32_t item : group.items) {
@@ -100,11 +134,14 @@ void PushWork::Lay(PartitionId partition) {
           continue;
         }
       }
-      if (!builder.Fits(content)) {
+      const bool as_it_came = !encrypt && !IsSealed(content);
+      const PushItem& stored =
+          as_it_came ? content : resealed.Make(content, partition, cipher, encrypt);
+      if (!builder.Fits(stored)) {
         segments.push_back(builder.Take(partition, first_line));
         first_line = lines.size();
       }
-      builder.Add(content);
+      builder.Add(stored);
       lines.push_back(line);
     }
   }
@@ -133,7 +170,8 @@ PushParams::PushParams(size_t segments)
       time_maxs_(segments, 8),
       untimed_(segments, 1),
       known_froms_(segments, 8),
-      known_tos_(segments, 8) {}
+      known_tos_(segments, 8),
+      encrypted_(segments, 1) {}
 
 void PushParams::Add(PartitionId partition, const PushSegment& push, int64_t known_from,
                      int64_t known_to) {
@@ -151,9 +189,10 @@ void PushParams::Add(PartitionId partition, const PushSegment& push, int64_t kno
   untimed_.Add(push.untimed);
   known_froms_.Add(known_from);
   known_tos_.Add(known_to);
+  encrypted_.Add(push.encrypted);
 }
 
-void PushParams::TakeSegments(pg::Params& params) && {
+void PushParams::TakeSegments(pg::Params& params) {
   params.Add(std::move(partitions_)).Add(std::move(counts_)).Add(std::move(payloads_));
   params.Add(std::move(txns_)).Add(std::move(metas_));
   params.Add(std::move(txn_mins_)).Add(std::move(txn_maxs_));
@@ -161,10 +200,10 @@ void PushParams::TakeSegments(pg::Params& params) && {
 }
 
 pg::Params PushParams::Take(int64_t broker, int64_t n) && {
-  pg::Params params(15);
+  pg::Params params(16);
   params.Int8(broker).Int8(n).Bool(false);
-  std::move(*this).TakeSegments(params);
-  params.Add(std::move(known_froms_)).Add(std::move(known_tos_));
+  TakeSegments(params);
+  params.Add(std::move(known_froms_)).Add(std::move(known_tos_)).Add(std::move(encrypted_));
   return params;
 }
 

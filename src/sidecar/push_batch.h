@@ -12,6 +12,7 @@
 #include "sidecar/dedup_memory.h"
 #include "sidecar/requests.h"
 #include "storage/lines.h"
+#include "storage/payload_cipher.h"
 
 namespace queen::sidecar {
 
@@ -24,7 +25,8 @@ struct PushCall {
   std::vector<bool> decided;
   size_t open = 0;
   int64_t deadline_ms = 0;
-  Status trouble;  // why items failed through no fault of theirs
+  Status trouble;        // why items failed through no fault of theirs
+  bool counted = false;  // its items are on their way in the QueueCapacity
 };
 
 // The items of one call for one partition; they become visible together.
@@ -52,6 +54,7 @@ struct PushSegment {
   std::optional<int64_t> time_min;
   std::optional<int64_t> time_max;
   bool untimed = false;
+  bool encrypted = false;
 };
 
 // What one partition contributes to a batch.
@@ -62,8 +65,9 @@ struct PushWork {
   // Lines whose transactionId is that of an earlier line.
   std::vector<std::pair<PushLine, size_t>> twins;
 
-  // Lays out the undecided items of `groups`. REQUIRES: called once, `groups` is complete
-  void Lay(PartitionId partition);
+  // Lays out the undecided items of `groups`, their payloads as they are to be stored.
+  // REQUIRES: called once, `groups` is complete; `encrypt` only if the cipher can
+  void Lay(PartitionId partition, const storage::PayloadCipher& cipher, bool encrypt);
   // REQUIRES: the segments are stored and have their places
   MessageId IdOfLine(size_t line) const;
 };
@@ -76,7 +80,8 @@ class PushParams {
   void Add(PartitionId partition, const PushSegment& segment, int64_t known_from, int64_t known_to);
   pg::Params Take(int64_t broker, int64_t n) &&;
   // Only what describes the segments, from partitions to untimed: ten parameters.
-  void TakeSegments(pg::Params& params) &&;
+  void TakeSegments(pg::Params& params);
+  pg::BoolArray TakeEncrypted() { return std::move(encrypted_); }
   size_t size() const { return count_; }
 
  private:
@@ -93,6 +98,7 @@ class PushParams {
   pg::BoolArray untimed_;
   pg::Int8Array known_froms_;
   pg::Int8Array known_tos_;
+  pg::BoolArray encrypted_;
 };
 
 }  // namespace queen::sidecar

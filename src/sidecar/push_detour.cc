@@ -137,6 +137,13 @@ void PushQueue::Divert(Partition& partition) {
 void PushQueue::Buffer(const Partition& partition, PushGroup group) {
   std::erase_if(group.items, [&](uint32_t item) { return group.call->decided[item]; });
   if (group.items.empty()) return;
+  if (partition.encrypted == true && !cipher_.can_encrypt()) {
+    return Fail(group, Status(Code::kNoEncryptionKey));
+  }
+  // Encrypted unless the queue is known not to be.
+  const bool seal = cipher_.can_encrypt() && partition.encrypted.value_or(true);
+  std::vector<std::string> payloads(seal ? group.items.size() : 0);
+  std::vector<std::string> metas(payloads.size());
   std::vector<BufferedMessage> messages;
   std::vector<Uuid> made(group.items.size());
   std::vector<std::string> made_texts(group.items.size());
@@ -147,6 +154,11 @@ void PushQueue::Buffer(const Partition& partition, PushGroup group) {
       made_texts[i] = made[i].ToString();
     }
     messages.push_back({item.txn.empty() ? made_texts[i] : item.txn, item.payload, item.meta});
+    if (!seal) continue;
+    payloads[i] = cipher_.EncryptBuffered(item.payload, partition.queue, partition.name);
+    metas[i] = storage::EncryptedMeta(item.meta);
+    messages.back().payload = payloads[i];
+    messages.back().meta = metas[i];
   }
   detour_.buffer->Append(loop_, partition.queue, partition.name, messages,
                          [this, group = std::move(group), made = std::move(made)](

@@ -14,6 +14,7 @@ constexpr int kTransactionsInFlightMax = 2;
 }  // namespace
 
 Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
+                 state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
                  Notices& notices)
     : loop_(loop),
       broker_(options.broker),
@@ -23,7 +24,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       scheduler_(loop, slots_),
       cache_(options.segment_cache_bytes),
       push_(
-          loop, scheduler_, cache_, options.push, options.broker,
+          loop, scheduler_, cache_, capacity, cipher, options.push, options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },
@@ -35,7 +36,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
              notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
            }),
       transaction_(
-          loop, scheduler_, delivered, options.transaction, -options.broker,
+          loop, scheduler_, delivered, capacity, cipher, options.transaction, -options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },

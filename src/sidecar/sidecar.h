@@ -53,9 +53,9 @@ class Notices {
 
 class Sidecar {
  public:
-  // On the loop's thread. `delivered` and `notices` outlive this.
+  // On the loop's thread. What it is given by reference outlives this.
   Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
-          Notices& notices);
+          state::QueueCapacity& capacity, const storage::PayloadCipher& cipher, Notices& notices);
   ~Sidecar();  // REQUIRES: closed, or never started
 
   // Begins to connect. Once, when the schema is in place.

@@ -24,11 +24,15 @@ std::string_view TransactionIdIn(std::string_view detail) {
 
 TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
                                    const state::DeliveredIndex& delivered,
+                                   state::QueueCapacity& capacity,
+                                   const storage::PayloadCipher& cipher,
                                    const TransactionLimits& limits, int64_t broker, Pushed pushed,
                                    Freed freed)
     : loop_(loop),
       scheduler_(scheduler),
       delivered_(delivered),
+      capacity_(capacity),
+      cipher_(cipher),
       limits_(limits),
       broker_(broker),
       pushed_(std::move(pushed)),
@@ -59,7 +63,21 @@ void TransactionQueue::Submit(TransactionRequest request) {
     return;
   }
   if (!Prepare(*call)) return;
+  if (capacity_.any() && !Admit(*call)) return Refuse(*call, Code::kQueueFull, {});
   Ready(call);
+}
+
+// All pushes, or none.
+bool TransactionQueue::Admit(Call& call) {
+  const std::vector<PushItem>& pushes = call.pushes->request.items;
+  const auto refused = std::find_if(pushes.begin(), pushes.end(), [this](const PushItem& item) {
+    return !capacity_.Admit(item.queue);
+  });
+  call.counted = refused == pushes.end();
+  if (call.counted) return true;
+  std::for_each(pushes.begin(), refused,
+                [this](const PushItem& item) { capacity_.Settle(item.queue, false); });
+  return false;
 }
 
 // Everything that needs no database. False: it is answered already.
@@ -71,7 +89,7 @@ bool TransactionQueue::Prepare(Call& call) {
     const PushItem& item = pushes[i];
     const auto [place, is_new] =
         places.emplace(std::pair(item.queue, item.partition), call.parts.size());
-    if (is_new) call.parts.push_back({item.queue, item.partition, {}, {}, {}});
+    if (is_new) call.parts.push_back({item.queue, item.partition, {}, {}, false, {}});
     call.parts[place->second].items.push_back(i);
     if (!item.txn.empty() && !txns.emplace(place->second, item.txn).second) {
       Refuse(call, Code::kDuplicateTransactionId, item.txn);
@@ -137,8 +155,12 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
   }
   const pg::Rows& ensured = result.rows[0];
   for (int row = 0; row < ensured.rows(); ++row) {
-    call->parts[static_cast<size_t>(ensured.Int4(row, 0)) - 1].id =
-        PartitionId{ensured.Int4(row, 2)};
+    Call::Part& part = call->parts[static_cast<size_t>(ensured.Int4(row, 0)) - 1];
+    part.id = PartitionId{ensured.Int4(row, 2)};
+    part.encrypted = ensured.Bool(row, 3);
+    if (part.encrypted && !cipher_.can_encrypt()) {
+      return Refuse(*call, Code::kNoEncryptionKey, {});
+    }
   }
   const pg::Rows& found = result.rows[1];
   for (int row = 0; row < found.rows(); ++row) {
@@ -174,7 +196,7 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
 void TransactionQueue::SendExecute(const CallPtr& call) {
   call->n = ++next_n_;
   ++call->attempts;
-  scheduler_.Execute(*this, call->items, ExecuteBatch(*call, broker_),
+  scheduler_.Execute(*this, call->items, ExecuteBatch(*call, broker_, cipher_),
                      [this, call](const pg::BatchResult& result) { OnExecuted(call, result); });
 }
 
@@ -376,6 +398,10 @@ void TransactionQueue::Answer(Call& call, Result<TransactionResult> result) {
   items_waiting_ -= call.items;
   bytes_waiting_ -= call.bytes;
   call.request.pushes = std::move(call.pushes->request.items);
+  if (call.counted) {
+    const bool stored = result.ok() && result->refusal.ok();
+    for (const PushItem& item : call.request.pushes) capacity_.Settle(item.queue, stored);
+  }
   call.request.done(call.request, std::move(result));
 }
 

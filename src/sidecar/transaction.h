@@ -27,6 +27,7 @@
 #include "sidecar/scheduler.h"
 #include "sidecar/transaction_call.h"
 #include "state/delivered_index.h"
+#include "state/queue_capacity.h"
 
 namespace queen::sidecar {
 
@@ -48,6 +49,7 @@ class TransactionQueue final : public Scheduler::Source {
 
   // `broker` must be nobody else's: the numbers of the attempts are counted here.
   TransactionQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
+                   state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
                    const TransactionLimits& limits, int64_t broker, Pushed pushed, Freed freed);
 
   void Submit(TransactionRequest request);
@@ -60,6 +62,7 @@ class TransactionQueue final : public Scheduler::Source {
   using CallPtr = std::shared_ptr<Call>;
 
   bool Prepare(Call& call);
+  bool Admit(Call& call);
   void SendPrepare(const CallPtr& call);
   void OnPrepared(const CallPtr& call, const pg::BatchResult& result);
   void SendExecute(const CallPtr& call);
@@ -82,6 +85,8 @@ class TransactionQueue final : public Scheduler::Source {
   Loop& loop_;
   Scheduler& scheduler_;
   const state::DeliveredIndex& delivered_;
+  state::QueueCapacity& capacity_;
+  const storage::PayloadCipher& cipher_;
   const TransactionLimits limits_;
   const int64_t broker_;
   Pushed pushed_;

@@ -81,13 +81,13 @@ pg::Params TransactionParams(const TransactionCall& call, int64_t broker, PushPa
     cumulatives.Add(ack.item.cumulative);
     AddOrNull(errors, ack.item.message);
   }
-  pg::Params params(23);
+  pg::Params params(24);
   params.Int8(broker).Int8(call.n);
-  std::move(segments).TakeSegments(params);
+  segments.TakeSegments(params);
   params.Add(std::move(push_indexes)).Add(std::move(ack_indexes)).Add(std::move(partitions));
   params.Add(std::move(groups)).Add(std::move(leases)).Add(std::move(txns)).Add(std::move(seqs));
   params.Add(std::move(kinds)).Add(std::move(cumulatives)).Add(std::move(errors));
-  params.Add(ArrayOf(call.request.required_leases));
+  params.Add(ArrayOf(call.request.required_leases)).Add(segments.TakeEncrypted());
   return params;
 }
 
@@ -95,7 +95,7 @@ pg::Params CycleParams(const TransactionCall& call, int64_t broker, PushParams s
   const StreamCycle& cycle = *call.request.cycle;
   const AckItem& ack = call.request.acks[0].item;
   const state::AckTarget& target = call.targets[0].found;
-  pg::Params params(23);
+  pg::Params params(24);
   params.Int8(broker).Int8(call.n).Uuid(cycle.query_id).Int4(ack.partition->value);
   params.Int4(target.group_id.value_or(kNoGroup));
   ack.lease_id ? params.Uuid(*ack.lease_id) : params.Null(pg::oid::kUuid);
@@ -112,7 +112,8 @@ pg::Params CycleParams(const TransactionCall& call, int64_t broker, PushParams s
     AddOrNull(window_ends, op.window_end);
   }
   params.Add(std::move(keys)).Add(std::move(values)).Add(std::move(window_ends));
-  std::move(segments).TakeSegments(params);
+  segments.TakeSegments(params);
+  params.Add(segments.TakeEncrypted());
   return params;
 }
 
@@ -153,14 +154,15 @@ pg::Batch PrepareBatch(const TransactionCall& call) {
   return batch;
 }
 
-pg::Batch ExecuteBatch(TransactionCall& call, int64_t broker) {
+pg::Batch ExecuteBatch(TransactionCall& call, int64_t broker,
+                       const storage::PayloadCipher& cipher) {
   call.segments.clear();
   PushParams segments(call.parts.size());
   for (size_t p = 0; p < call.parts.size(); ++p) {
     TransactionCall::Part& part = call.parts[p];
     part.work = {};
     part.work.groups.push_back({call.pushes, part.items, 0, false});
-    part.work.Lay(*part.id);
+    part.work.Lay(*part.id, cipher, part.encrypted);
     for (size_t s = 0; s < part.work.segments.size(); ++s) {
       segments.Add(*part.id, part.work.segments[s], 0, 0);
       call.segments.emplace_back(p, s);

@@ -22,6 +22,7 @@ struct TransactionCall {
     std::string_view name;
     std::vector<uint32_t> items;
     std::optional<PartitionId> id;
+    bool encrypted = false;  // its queue, when it was looked up
     PushWork work;
   };
   struct Target {
@@ -42,12 +43,14 @@ struct TransactionCall {
   int64_t deadline_ms = 0;
   int64_t items = 0;
   size_t bytes = 0;
+  bool counted = false;  // its pushes are on their way in the QueueCapacity
 };
 
 // Makes the partitions and finds the messages that are not known yet.
 pg::Batch PrepareBatch(const TransactionCall& call);
-// The next attempt: lays out the segments. REQUIRES: every part has its id
-pg::Batch ExecuteBatch(TransactionCall& call, int64_t broker);
+// The next attempt: lays out the segments, those of encrypted queues with `cipher`.
+// REQUIRES: every part has its id
+pg::Batch ExecuteBatch(TransactionCall& call, int64_t broker, const storage::PayloadCipher& cipher);
 // Whether the last attempt committed, and which of the acks are dead letters.
 pg::Batch ResolveBatch(const TransactionCall& call, int64_t broker);
 

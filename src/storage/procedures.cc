@@ -9,7 +9,8 @@ using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables be
 
 const pg::Statement kEnsurePartitions{
     "ensure_partitions",
-    "SELECT ordinal, queue_id, partition_id FROM queen.ensure_partitions($1, $2)",
+    "SELECT e.ordinal, e.queue_id, e.partition_id, q.encryption_enabled"
+    " FROM queen.ensure_partitions($1, $2) e JOIN queen.queues q ON q.id = e.queue_id",
     {kTextArray, kTextArray}};
 
 const pg::Statement kNamePops{
@@ -34,9 +35,10 @@ const pg::Statement kFindQueues{
 const pg::Statement kPushMessages{
     "push_messages",
     "SELECT ordinal, status, base_seq, created_at, line FROM queen.push_messages("
-    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     {kInt8, kInt8, kBool, kInt4Array, kInt4Array, kTextArray, kTextArray, kTextArray, kTextArray,
-     kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray, kInt8Array, kInt8Array}};
+     kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray, kInt8Array, kInt8Array,
+     kBoolArray}};
 
 const pg::Statement kResolveBatch{
     "resolve_batch",
@@ -109,11 +111,11 @@ const pg::Statement kExecuteTransaction{
     "execute_transaction",
     "SELECT part, ordinal, status, base_seq, created_at, line, dead, released"
     " FROM queen.execute_transaction($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
-    " $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+    " $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)",
     {kInt8,      kInt8,      kInt4Array, kInt4Array,        kTextArray,        kTextArray,
      kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray,
      kInt4Array, kInt4Array, kInt4Array, kInt4Array,        kUuidArray,        kTextArray,
-     kInt8Array, kTextArray, kBoolArray, kTextArray,        kUuidArray}};
+     kInt8Array, kTextArray, kBoolArray, kTextArray,        kUuidArray,        kBoolArray}};
 
 const pg::Statement kFindDeadLetters{
     "find_dead_letters",
@@ -137,7 +139,7 @@ const pg::Statement kStreamCycle{
     "stream_cycle",
     "SELECT part, ordinal, base_seq, created_at, settled, released, dead"
     " FROM queen.stream_cycle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::numeric[],"
-    " $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+    " $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)",
     {kInt8,
      kInt8,
      kUuid,
@@ -160,6 +162,7 @@ const pg::Statement kStreamCycle{
      kTextArray,
      kTimestampTzArray,
      kTimestampTzArray,
+     kBoolArray,
      kBoolArray}};
 
 const pg::Statement kRenewLease{"renew_lease",
@@ -169,7 +172,8 @@ const pg::Statement kRenewLease{"renew_lease",
 // ---- administration
 
 const pg::Statement kConfigure{"configure",
-                               "SELECT queue_id, partition_id, namespace, task, options"
+                               "SELECT queue_id, partition_id, namespace, task, options,"
+                               " (options ->> 'maxSize')::bigint"
                                " FROM queen.configure($1, $2, $3, $4, $5)",
                                {kText, kText, kText, kJsonb, kBool}};
 
@@ -184,6 +188,17 @@ const pg::Statement kDeleteGroup{"delete_group",
 
 const pg::Statement kSetSubscription{
     "set_subscription", "SELECT queen.set_subscription($1, $2)", {kText, kTimestampTz}};
+
+const pg::Statement kListQueueLimits{"list_queue_limits",
+                                     "SELECT q.id, q.name, q.max_size FROM queen.queues q"
+                                     " WHERE q.max_size > 0 AND q.id > $1 ORDER BY q.id LIMIT $2",
+                                     {kInt4, kInt4}};
+
+const pg::Statement kQueueDepths{
+    "queue_depths",
+    "SELECT queue_id, group_id, unconsumed, idle_ms, next_queue, next_after"
+    " FROM queen.queue_depths($1, $2, $3)",
+    {kInt4Array, kInt4, kInt4}};
 
 const pg::Statement kSeek{
     "seek",

@@ -7,7 +7,7 @@
 
 namespace queen::storage {
 
-// queues text[], partitions text[] -> ordinal, queue_id, partition_id
+// queues text[], partitions text[] -> ordinal, queue_id, partition_id, encrypted
 extern const pg::Statement kEnsurePartitions;
 // queues, groups, modes, times, partitions (names; NULL = any)
 //   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for queues that exist
@@ -19,7 +19,8 @@ extern const pg::Statement kHeartbeat;
 extern const pg::Statement kFindQueues;
 
 // broker, n, wait, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins,
-// time_maxs, untimed, known_froms, known_tos -> ordinal, status, base_seq, created_at, line
+// time_maxs, untimed, known_froms, known_tos, encrypted
+//   -> ordinal, status, base_seq, created_at, line
 extern const pg::Statement kPushMessages;
 // broker, n -> committed, partitions, base_seqs, created_ats; after an unknown end: once it has
 // answered "not committed", that batch never will be
@@ -51,7 +52,7 @@ extern const pg::Statement kAckMessages;
 extern const pg::Statement kFindTransactionTargets;
 // broker, n, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins, time_maxs,
 // untimed, push_indexes, ack_indexes, ack_partitions, ack_groups, ack_leases, ack_txns, ack_seqs,
-// ack_kinds, ack_cumulatives, ack_errors, required_leases
+// ack_kinds, ack_cumulatives, ack_errors, required_leases, encrypted
 //   -> part, ordinal, status, base_seq, created_at, line, dead, released
 extern const pg::Statement kExecuteTransaction;
 // partitions, groups, seqs -> ordinal of those that are dead letters
@@ -63,7 +64,7 @@ extern const pg::Statement kRegisterStreamQuery;
 extern const pg::Statement kGetStreamState;
 // broker, n, query_id, partition_id, group_id, lease, ack_seq, ack_kind, ack_error, release,
 // op_keys, op_values, op_window_ends (numbers as text), partitions, counts, payloads, txns, metas,
-// txn_mins, txn_maxs, time_mins, time_maxs, untimed
+// txn_mins, txn_maxs, time_mins, time_maxs, untimed, encrypted
 //   -> part, ordinal, base_seq, created_at, settled, released, dead
 extern const pg::Statement kStreamCycle;
 
@@ -73,7 +74,7 @@ extern const pg::Statement kRenewLease;
 // ---- administration
 
 // queue, namespace, task, options jsonb, replace
-//   -> queue_id, partition_id, namespace, task, options
+//   -> queue_id, partition_id, namespace, task, options, max_size
 extern const pg::Statement kConfigure;
 // queue -> existed
 extern const pg::Statement kDeleteQueue;
@@ -83,6 +84,10 @@ extern const pg::Statement kDeletePartition;
 extern const pg::Statement kDeleteGroup;
 // group, time -> updated
 extern const pg::Statement kSetSubscription;
+// after, limit -> id, name, max_size of the queues that have a limit, by id
+extern const pg::Statement kListQueueLimits;
+// queue ids, after, probes -> queue_id, group_id, unconsumed, idle_ms, next_queue, next_after
+extern const pg::Statement kQueueDepths;
 // queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
 extern const pg::Statement kSeek;
 // queue, group, partition, from, to (each may be NULL), limit, offset

@@ -1,0 +1,16 @@
+// Base64 (RFC 4648, section 4), with padding, without line breaks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace queen {
+
+// Appends the text for `bytes`.
+void AppendBase64(std::string& out, std::string_view bytes);
+
+// The bytes, or nullopt for anything but the one text that AppendBase64 writes for them.
+std::optional<std::string> DecodeBase64(std::string_view text);
+
+}  // namespace queen
