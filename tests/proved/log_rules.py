@@ -42,7 +42,7 @@ RULES = (
                "DELETE FROM queen.groups g WHERE g.id = v_old.id;\n        PERFORM setval('queen.groups_id_seq', v_old.id, false);"),),
          ('contract/deletions',), 'duplicate key value violates unique constraint "group_starts_pkey"'),
     Rule('live_row_push', 'A push joins the live queue and partition.',
-         (Edit(PUSH, "WHEN NOT h.live THEN 'gone' ", ''),), ('contract/push_messages', 'contract/deletions'), 'pushed to a deleted queue|queued,queued,queued'),
+         (Edit(PUSH, " WHEN NOT h.live THEN 'gone'\n", '\n'),), ('contract/push_messages', 'contract/deletions'), 'pushed to a deleted queue|queued,queued,queued'),
     Rule('live_row_ack', 'An ack joins the live queue and group.',
          (Edit('sql/procedures/ack_messages.sql', 'q.id IS NOT NULL AND g.id IS NOT NULL AS live', 'true AS live'),),
          ('contract/ack_messages', 'contract/deletions'), 'a group that is not there: refused|an ack of a deleted group found something'),
