@@ -378,9 +378,10 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       batch.parts[p].partition->encrypted = segment.encrypted;
       segment.segment->base_seq = rows.Int8(row, 2);
       segment.segment->created_micros = rows.TimestampTz(row, 3);
-      DecideQueued(work, segment);
+      // First: the ids are slices of the callers' requests, which a decided call may have given up.
       batch.parts[p].partition->memory.Append(segment.segment->base_seq, segment.segment->count,
                                               segment.timed_txns);
+      DecideQueued(work, segment);
       cache_.Put(segment.segment);
     } else if (status == "duplicate") {
       const PushLine& line =
