@@ -9,8 +9,9 @@ using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables be
 
 const pg::Statement kEnsurePartitions{
     "ensure_partitions",
-    "SELECT e.ordinal, e.queue_id, e.partition_id, q.encryption_enabled"
-    " FROM queen.ensure_partitions($1, $2) e JOIN queen.queues q ON q.id = e.queue_id",
+    // A queue made by this very call is not in the statement's snapshot; it has the default.
+    "SELECT e.ordinal, e.queue_id, e.partition_id, coalesce(q.encryption_enabled, false)"
+    " FROM queen.ensure_partitions($1, $2) e LEFT JOIN queen.queues q ON q.id = e.queue_id",
     {kTextArray, kTextArray}};
 
 const pg::Statement kNamePops{
