@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <thread>
 
-#include "base/clock.h"
 #include "raw/raw_connection.h"
 #include "raw/raw_work.h"
 #include "storage/procedures.h"
@@ -152,18 +150,10 @@ RawResult RawDrain(const RawShape& shape, const std::string& queue,
                    const std::vector<int32_t>& partitions) {
   const int32_t group = MakeGroup(shape, queue);
   std::atomic<int64_t> messages = 0;
-  const int64_t started = SteadyMicros();
-  std::vector<std::jthread> threads;
-  const size_t each = partitions.size() / static_cast<size_t>(shape.connections);
-  for (int c = 0; c < shape.connections; ++c) {
-    const auto first = partitions.begin() + static_cast<ptrdiff_t>(each) * c;
-    std::vector<int32_t> own(first, first + static_cast<ptrdiff_t>(each));
-    threads.emplace_back([&shape, &messages, group, own = std::move(own)] {
-      messages += Drainer(shape, group, own).Run();
-    });
-  }
-  threads.clear();
-  return {messages, static_cast<double>(SteadyMicros() - started) / 1e6};
+  const double seconds = OnEachConnection(shape, partitions, [&](const std::vector<int32_t>& own) {
+    messages += Drainer(shape, group, own).Run();
+  });
+  return {messages, seconds};
 }
 
 }  // namespace queen::bench

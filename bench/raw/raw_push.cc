@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -81,20 +80,11 @@ void PushOn(const RawShape& shape, const std::vector<int32_t>& partitions, int64
 
 RawResult RawPush(const RawShape& shape, const std::vector<int32_t>& partitions) {
   std::atomic<int64_t> left = shape.messages;
-  const int64_t started = SteadyMicros();
-  std::vector<std::jthread> threads;
-  const size_t each = partitions.size() / static_cast<size_t>(shape.connections);
-  for (int c = 0; c < shape.connections; ++c) {
-    const auto first = partitions.begin() + static_cast<ptrdiff_t>(each) * c;
-    std::vector<int32_t> own(first, first + static_cast<ptrdiff_t>(each));
-    threads.emplace_back([&shape, &left, own = std::move(own)] {
-      PushOn(shape, own, static_cast<int64_t>(ThreadRandom()() >> 1), left);
-    });
-  }
-  threads.clear();
+  const double seconds = OnEachConnection(shape, partitions, [&](const std::vector<int32_t>& own) {
+    PushOn(shape, own, static_cast<int64_t>(ThreadRandom()() >> 1), left);
+  });
   const int64_t per_call = int64_t{shape.segments_per_call} * shape.batch;
-  return {(shape.messages + per_call - 1) / per_call * per_call,
-          static_cast<double>(SteadyMicros() - started) / 1e6};
+  return {(shape.messages + per_call - 1) / per_call * per_call, seconds};
 }
 
 }  // namespace queen::bench

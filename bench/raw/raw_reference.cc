@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/uuid.h"
 #include "raw/raw_connection.h"
 #include "raw/raw_work.h"
@@ -31,6 +33,19 @@ std::vector<int32_t> MakePartitions(const RawShape& shape, const std::string& qu
     ids[static_cast<size_t>(rows.Int4(row, 0)) - 1] = rows.Int4(row, 2);
   }
   return ids;
+}
+
+double OnEachConnection(const RawShape& shape, const std::vector<int32_t>& partitions,
+                        const std::function<void(const std::vector<int32_t>& own)>& work) {
+  const int64_t started = SteadyMicros();
+  const auto each = static_cast<ptrdiff_t>(partitions.size()) / shape.connections;
+  std::vector<std::jthread> threads;
+  for (int c = 0; c < shape.connections; ++c) {
+    const auto first = partitions.begin() + each * c;
+    threads.emplace_back([&work, own = std::vector<int32_t>(first, first + each)] { work(own); });
+  }
+  threads.clear();  // joins
+  return static_cast<double>(SteadyMicros() - started) / 1e6;
 }
 
 }  // namespace queen::bench

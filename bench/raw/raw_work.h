@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct RawResult {
 
 // Makes the partitions (named p0, p1, ...) of `queue`; their ids in order.
 std::vector<int32_t> MakePartitions(const RawShape& shape, const std::string& queue);
+
+// Calls `work` once per connection, each on a thread with a share of the partitions; the seconds
+// until all have ended.
+double OnEachConnection(const RawShape& shape, const std::vector<int32_t>& partitions,
+                        const std::function<void(const std::vector<int32_t>& own)>& work);
 
 // `messages` into the partitions, by segments, on all connections at once.
 RawResult RawPush(const RawShape& shape, const std::vector<int32_t>& partitions);

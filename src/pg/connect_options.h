@@ -57,6 +57,8 @@ struct ConnectOptions {
   // How often a running statement checks that we are still there; 0 leaves it to the server (needed
   // where the server's system cannot: it refuses the setting).
   int client_connection_check_interval_ms = 5'000;
+  // Arrays of changing length make every plan look worth making anew, which costs more than to run
+  // it.
   std::string plan_cache_mode = "force_generic_plan";
   // More settings, as name and value; a name of the list above is refused.
   Keywords settings;
