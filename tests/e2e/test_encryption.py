@@ -90,7 +90,9 @@ def test_a_push_after_configure_has_answered_is_encrypted_on_every_broker(start,
 def test_switching_under_load_stores_nothing_plain_and_loses_nothing(start, postgres):
     brokers = [start(), start()]
     done = threading.Event()
-    queued = set()
+    queued = {f"first-{number}" for number in range(4)}
+    for number in range(4):  # what a broker knows of a partition from here on is "not encrypted"
+        assert push(brokers[number % 2], "q", f'"first-{number}"', partition=f"p{number}") == ["queued"]
 
     def produce(broker, name):
         number = 0
