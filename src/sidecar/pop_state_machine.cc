@@ -315,17 +315,16 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
   const bool may_repeat = result.outcome == pg::Outcome::kUnknown || result.status.retryable();
   for (const PopPtr& pop : pops) {
     const bool settles_at_once = pop->request.auto_ack && &stage == &lease_;
+    const bool its_own_fault = !may_repeat && pops.size() == 1;
     if (pop->cancelled) {
       Finish(pop, PopState::kEmpty, PopResult{});
-    } else if (settles_at_once && result.outcome == pg::Outcome::kUnknown) {
+    } else if (its_own_fault || (settles_at_once && result.outcome == pg::Outcome::kUnknown)) {
       Fail(pop, result.status);
     } else if (may_repeat && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
       Fail(pop, Status(Code::kDatabaseUnavailable));
-    } else if (may_repeat || pops.size() > 1) {
+    } else {
       if (!may_repeat) pop->alone = true;
       stage.push_back(pop);
-    } else {
-      Fail(pop, result.status);
     }
     // Nobody will read what was leased for it.
     if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
