@@ -32,9 +32,10 @@ TEST(EncryptionKey, Lists) {
 TEST(EncryptionKey, WhatIsNone) {
   const std::string hex(kHex);
   for (const std::string& text :
-       {std::string("secret"), hex.substr(1), hex + "0", hex + ",", "," + hex, hex + ",," + hex,
-        std::string(64, 'g'), std::string(63, '0') + "-", "0x" + hex.substr(2), std::string("AAEC"),
-        std::string(kBase64).substr(0, 43), hex + "," + std::string("no")}) {
+       {std::string("secret"), hex.substr(1), hex + "0", hex + ",", "," + hex,
+        std::string(hex).append(",,").append(hex), std::string(64, 'g'), std::string(63, '0') + "-",
+        "0x" + hex.substr(2), std::string("AAEC"), std::string(kBase64).substr(0, 43),
+        hex + "," + std::string("no")}) {
     EXPECT_EQ(ParseEncryptionKeys(text), std::nullopt) << text;
   }
 }
