@@ -1,4 +1,4 @@
--- requires: bits, drop_stale_progress, dead_letter
+-- requires: announce, bits, drop_stale_progress, dead_letter, item_verdicts
 -- Verdicts on delivered messages. One row of the key arrays is one (partition, group): callers' acks
 -- are folded first, since a second row of the same key would be judged before the first.
 --   p_leases          the lease the verdicts are given under; NULL = whichever is current
@@ -31,11 +31,33 @@ RETURNS TABLE (ordinal int, state text, cursor bigint, settled text, failed text
                new_cursor bigint, released boolean, ready_in_ms bigint, dead_seqs bigint[])
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_now   timestamptz := clock_timestamp();
-    v_rows  queen.ack_row[];
-    v_lost  int[];
-    v_freed int[];
+    v_now         timestamptz := clock_timestamp();
+    v_firsts      int[];   -- of each key its items, as places in the arrays below
+    v_lasts       int[];
+    v_item_seqs   bigint[];
+    v_item_kinds  text[];
+    v_item_errors text[];
+    v_rows        queen.ack_row[];
+    v_epochs      bigint[];
+    v_any_dead    boolean;
+    v_lost        int[];
+    v_freed       int[];
 BEGIN
+    IF cardinality(p_item_keys) > 0 THEN
+        SELECT array_agg(i.seq ORDER BY i.key, i.ordinal), array_agg(i.kind ORDER BY i.key, i.ordinal),
+               array_agg(i.error ORDER BY i.key, i.ordinal)
+        INTO v_item_seqs, v_item_kinds, v_item_errors
+        FROM unnest(p_item_keys, p_item_seqs, p_item_kinds, p_item_errors)
+             WITH ORDINALITY AS i(key, seq, kind, error, ordinal);
+        SELECT array_agg(k.before + 1 ORDER BY k.key), array_agg(k.before + k.items ORDER BY k.key)
+        INTO v_firsts, v_lasts
+        FROM (SELECT u.key, count(i.key)::int AS items,
+                     (sum(count(i.key)) OVER (ORDER BY u.key) - count(i.key))::int AS before
+              FROM generate_series(1, cardinality(p_partitions)) AS u(key)
+              LEFT JOIN unnest(p_item_keys) AS i(key) ON i.key = u.key
+              GROUP BY u.key) k;
+    END IF;
+
     -- OFFSET 0 as in availability
     WITH key AS MATERIALIZED (
         SELECT u.ordinal::int, u.partition_id, u.group_id, u.base, u.done::bit varying AS done,
@@ -49,20 +71,13 @@ BEGIN
              WITH ORDINALITY AS u(partition_id, group_id, lease, base, done, cumulative, retry_from, ends, ordinal)
         LEFT JOIN queen.partitions p ON p.id = u.partition_id
         LEFT JOIN queen.queues q ON q.id = p.queue_id
-        LEFT JOIN queen.groups g ON g.id = u.group_id AND g.queue_id = p.queue_id
+        -- OFFSET 0: by its id, never by way of all groups of the queue
+        LEFT JOIN LATERAL (
+            SELECT o.id, o.queue_id FROM queen.groups o WHERE o.id = u.group_id OFFSET 0) g ON g.queue_id = p.queue_id
         LEFT JOIN LATERAL (
             SELECT r.* FROM queen.progress r
             WHERE r.partition_id = u.partition_id AND r.group_id = u.group_id
             ORDER BY r.epoch DESC LIMIT 1) s ON true
-    ), folded AS (
-        SELECT i.key, array_agg(i.seq ORDER BY i.ordinal) AS seqs, array_agg(i.kind ORDER BY i.ordinal) AS kinds,
-               array_agg(i.error ORDER BY i.ordinal) AS errors
-        FROM unnest(p_item_keys, p_item_seqs, p_item_kinds, p_item_errors)
-             WITH ORDINALITY AS i(key, seq, kind, error, ordinal)
-        GROUP BY i.key
-    ), asked AS MATERIALIZED (
-        -- FULL, although each item has its key: the planner cannot make it a nested loop
-        SELECT k.*, f.seqs, f.kinds, f.errors FROM key k FULL JOIN folded f ON f.key = k.ordinal
     ), ended AS MATERIALIZED (
         SELECT a.*, v.dead_seqs, v.dead_errors, v.dead_counts, v.any_failed, v.tried_seqs, v.tried_counts,
                n.cursor AS new_cursor, n.settled AS new_settled, n.failed AS new_failed,
@@ -72,39 +87,12 @@ BEGIN
                                AND NOT queen.bits_get(a.failed, a.retry_from - a.cursor), false)
                    OR bit_count(queen.bits_resize(queen.bits_or(n.settled, n.failed),
                           greatest(0, a.lease_end - n.cursor)::int)) = greatest(0, a.lease_end - n.cursor) AS released
-        FROM asked a
+        FROM key a
         CROSS JOIN LATERAL (SELECT (a.lease_end - a.cursor)::int AS span OFFSET 0) w
-        CROSS JOIN LATERAL (  -- the single verdicts that count, beside the failures of earlier leases
-            SELECT queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE d.dead)) AS dead,
-                   queen.bits_of(array_agg(t.seq - a.cursor) FILTER (WHERE t.kind = 'failed' AND NOT d.dead)) AS failed,
-                   array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_seqs,
-                   array_agg(t.error ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_errors,
-                   array_agg(d.failures ORDER BY t.seq) FILTER (WHERE d.dead) AS dead_counts,
-                   coalesce(bool_or(t.kind = 'failed' AND NOT d.dead), false) AS any_failed,
-                   array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_seqs,
-                   array_agg(d.failures ORDER BY t.seq) FILTER (WHERE d.failures > 0 AND NOT d.dead) AS tried_counts,
-                   max(CASE WHEN t.cumulative THEN t.seq WHEN t.before THEN t.seq - 1 END) AS cumulative,
-                   coalesce(bool_or(t.retry), false) AS retried
-            FROM (SELECT e.seq, (array_agg(e.kind ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS kind,
-                         (array_agg(e.error ORDER BY e.ordinal) FILTER (WHERE e.kind IN ('failed', 'dlq')))[1] AS error,
-                         coalesce(bool_or(e.kind = 'retry'), false) AS retry,
-                         coalesce(bool_or(e.kind = 'cumulative'), false) AS cumulative,
-                         coalesce(bool_or(e.kind = 'before'), false) AS before,
-                         coalesce(max(e.failures), 0) AS failures
-                  FROM (SELECT i.seq, i.ordinal, NULL::int AS failures, i.error,
-                               CASE WHEN i.kind IN ('cumulative', 'before') OR NOT (queen.bits_get(a.settled, i.seq - a.cursor)
-                                         OR queen.bits_get(a.failed, i.seq - a.cursor)) THEN i.kind END AS kind
-                        FROM unnest(a.seqs, a.kinds, a.errors) WITH ORDINALITY AS i(seq, kind, error, ordinal)
-                        WHERE i.seq >= a.cursor AND i.seq < a.lease_end
-                        UNION ALL
-                        SELECT o.seq, 0, o.failures, NULL, NULL
-                        FROM unnest(a.attempt_seqs, a.attempt_counts) AS o(seq, failures)) e
-                  WHERE a.seqs IS NOT NULL OR a.attempt_seqs IS NOT NULL
-                  GROUP BY e.seq) t
-            CROSS JOIN LATERAL (
-                SELECT t.failures + CASE WHEN t.kind = 'failed' THEN 1 ELSE 0 END AS failures,
-                       coalesce(t.kind = 'dlq' OR t.kind = 'failed' AND t.failures >= a.retry_limit, false) AS dead
-                OFFSET 0) d) v
+        CROSS JOIN LATERAL queen.item_verdicts(
+            v_item_seqs[v_firsts[a.ordinal]:v_lasts[a.ordinal]], v_item_kinds[v_firsts[a.ordinal]:v_lasts[a.ordinal]],
+            v_item_errors[v_firsts[a.ordinal]:v_lasts[a.ordinal]], a.cursor, a.lease_end,
+            a.settled, a.failed, a.attempt_seqs, a.attempt_counts, a.retry_limit) v
         CROSS JOIN LATERAL (SELECT queen.bits_or(a.failed, v.failed) AS failed OFFSET 0) f
         CROSS JOIN LATERAL (
             -- completed singly or cumulatively, but not what failed in this lease; then the dead
@@ -139,10 +127,7 @@ BEGIN
                     ELSE e.ready_at END,
                e.window_end, v_now
         FROM ended e
-        CROSS JOIN LATERAL (
-            SELECT array_agg(o.seq ORDER BY o.seq) AS seqs, array_agg(o.failures ORDER BY o.seq) AS counts
-            FROM unnest(e.tried_seqs, e.tried_counts) AS o(seq, failures)
-            WHERE o.seq >= e.new_cursor AND NOT queen.bits_get(e.new_settled, o.seq - e.new_cursor)) t
+        CROSS JOIN LATERAL queen.attempts_left(e.tried_seqs, e.tried_counts, e.new_cursor, e.new_settled) t
         ORDER BY e.partition_id, e.group_id
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch,
@@ -152,20 +137,22 @@ BEGIN
                CASE WHEN NOT a.live THEN 'gone' WHEN a.copy > 1 THEN 'again' WHEN NOT a.valid THEN 'refused'
                     WHEN i.epoch IS NULL THEN 'again' ELSE 'applied' END,
                a.cursor, a.settled, a.failed, a.lease_end, e.new_cursor, e.released, i.ready_at,
-               e.dead_seqs, e.dead_errors, e.dead_counts)::queen.ack_row ORDER BY a.ordinal)
-    INTO v_rows
-    FROM asked a FULL JOIN ended e ON e.ordinal = a.ordinal
+               e.dead_seqs, e.dead_errors, e.dead_counts)::queen.ack_row ORDER BY a.ordinal),
+           array_agg(CASE WHEN a.copy = 1 THEN i.epoch END ORDER BY a.ordinal), bool_or(e.dead_seqs IS NOT NULL)
+    INTO v_rows, v_epochs, v_any_dead
+    -- FULL, although each has its key: the planner cannot make it a nested loop
+    FROM key a FULL JOIN ended e ON e.ordinal = a.ordinal
     FULL JOIN inserted i ON i.partition_id = a.partition_id AND i.group_id = a.group_id;
 
-    v_lost := queen.drop_stale_progress(array_agg(r.ordinal), array_agg(r.partition_id),
-                                        array_agg(r.group_id), array_agg(r.epoch))
-    FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL;
+    v_lost := queen.drop_stale_progress(p_partitions, p_groups, v_epochs);
 
-    PERFORM queen.dead_letter(array_agg(r.partition_id), array_agg(r.group_id), array_agg(d.seq),
-                              array_agg(d.error), array_agg(d.failures))
-    FROM unnest(v_rows) r, unnest(r.dead_seqs, r.dead_errors, r.dead_counts) AS d(seq, error, failures)
-    WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)
-    HAVING count(*) > 0;
+    IF v_any_dead THEN
+        PERFORM queen.dead_letter(array_agg(r.partition_id), array_agg(r.group_id), array_agg(d.seq),
+                                  array_agg(d.error), array_agg(d.failures))
+        FROM unnest(v_rows) r, unnest(r.dead_seqs, r.dead_errors, r.dead_counts) AS d(seq, error, failures)
+        WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)
+        HAVING count(*) > 0;
+    END IF;
 
     -- Other brokers: what these leases held may be taken again.
     v_freed := ARRAY(SELECT DISTINCT r.partition_id FROM unnest(v_rows) r

@@ -1,8 +1,8 @@
 -- The second half of compare-and-append. Old epochs are cleaned up, so an insert made from a stale
 -- snapshot can find its place free although later epochs exist. In a statement of its own (a younger
--- snapshot) such rows are recognised and removed; the ordinals of those that lost are returned.
-CREATE OR REPLACE FUNCTION queen.drop_stale_progress(p_ordinals int[], p_partitions int[], p_groups int[],
-                                                     p_epochs bigint[])
+-- snapshot) such rows are recognised and removed. Row i of the arrays is what was inserted, with epoch NULL
+-- where nothing was; the places (1 = first) of those that lost are returned.
+CREATE OR REPLACE FUNCTION queen.drop_stale_progress(p_partitions int[], p_groups int[], p_epochs bigint[])
 RETURNS int[] LANGUAGE plpgsql AS $$
 DECLARE
     v_lost int[];
@@ -10,15 +10,15 @@ BEGIN
     -- One probe per key. As a condition of the DELETE it would be asked once for every row of the table
     -- whenever the planner believes that to be small.
     v_lost := ARRAY(
-        SELECT k.ordinal
-        FROM unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
+        SELECT k.place
+        FROM unnest(p_partitions, p_groups, p_epochs) WITH ORDINALITY AS k(partition_id, group_id, epoch, place)
         WHERE k.epoch < (SELECT max(later.epoch) FROM queen.progress later
                          WHERE later.partition_id = k.partition_id AND later.group_id = k.group_id));
     IF cardinality(v_lost) > 0 THEN   -- rare
         DELETE FROM queen.progress r
-        USING unnest(p_ordinals, p_partitions, p_groups, p_epochs) AS k(ordinal, partition_id, group_id, epoch)
+        USING unnest(p_partitions, p_groups, p_epochs) WITH ORDINALITY AS k(partition_id, group_id, epoch, place)
         WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id AND r.epoch = k.epoch
-          AND k.ordinal = ANY (v_lost);
+          AND k.place = ANY (v_lost);
     END IF;
     RETURN v_lost;
 END $$;

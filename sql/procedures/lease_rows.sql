@@ -9,6 +9,8 @@ DECLARE
     v_span_max CONSTANT int := 10000;   -- how far a lease reaches past the cursor
     v_now      timestamptz := clock_timestamp();
     v_rows     queen.lease_row[];
+    v_epochs   bigint[];
+    v_any_dead boolean;
     v_lost     int[];
 BEGIN
     -- A lease may be forgotten by a crash; a settled message may not.
@@ -55,7 +57,7 @@ BEGIN
                row_number() OVER (PARTITION BY c.partition_id, c.group_id ORDER BY c.ordinal) AS copy
         FROM candidate c
     ), given AS MATERIALIZED (
-        SELECT s.*, e.end_seq, n.*
+        SELECT s.*, e.end_seq, coalesce(width_bucket(e.end_seq - 1, s.bases), 0) AS used, n.*  -- bases below end_seq
         FROM shared s
         CROSS JOIN LATERAL (
             SELECT CASE WHEN s.same_lease THEN s.lease_end
@@ -99,25 +101,24 @@ BEGIN
                CASE WHEN g.state = 'held' THEN g.lease_until
                     WHEN g.leases AND g.take > 0 THEN v_now + g.seconds * interval '1 second' END,
                g.settled, g.attempt_seqs, g.attempt_counts,
-               g.bases[1:b.used], g.counts[1:b.used], g.times[1:b.used])::queen.lease_row
-               ORDER BY g.ordinal)
-    INTO v_rows
+               g.bases[1:g.used], g.counts[1:g.used], g.times[1:g.used])::queen.lease_row
+               ORDER BY g.ordinal),
+           array_agg(CASE WHEN g.copy = 1 THEN i.epoch END ORDER BY g.ordinal), bool_or(g.dead_head)
+    INTO v_rows, v_epochs, v_any_dead
     -- FULL, although each row inserted was given: the planner cannot make it a nested loop
-    FROM given g FULL JOIN inserted i ON i.partition_id = g.partition_id AND i.group_id = g.group_id
-    CROSS JOIN LATERAL (SELECT count(*)::int AS used FROM unnest(g.bases) AS base WHERE base < g.end_seq) b;
+    FROM given g FULL JOIN inserted i ON i.partition_id = g.partition_id AND i.group_id = g.group_id;
 
-    v_lost := queen.drop_stale_progress(array_agg(r.ordinal), array_agg(r.partition_id),
-                                        array_agg(r.group_id), array_agg(r.epoch))
-    FROM unnest(v_rows) r WHERE r.epoch IS NOT NULL;
+    v_lost := queen.drop_stale_progress(p_partitions, p_groups, v_epochs);
 
-    -- The message at the head that no consumer survived.
-    PERFORM queen.dead_letter(
-        array_agg(r.partition_id), array_agg(r.group_id), array_agg(r.cursor),
-        array_agg('delivered too often without a verdict'::text),
-        array_agg(coalesce(r.attempt_counts[array_position(r.attempt_seqs, r.cursor)], 0)))
-    FROM unnest(v_rows) r
-    WHERE r.state = 'again' AND r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)
-    HAVING count(*) > 0;
+    IF v_any_dead THEN   -- the message at the head that no consumer survived
+        PERFORM queen.dead_letter(
+            array_agg(r.partition_id), array_agg(r.group_id), array_agg(r.cursor),
+            array_agg('delivered too often without a verdict'::text),
+            array_agg(coalesce(r.attempt_counts[array_position(r.attempt_seqs, r.cursor)], 0)))
+        FROM unnest(v_rows) r
+        WHERE r.state = 'again' AND r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)
+        HAVING count(*) > 0;
+    END IF;
 
     IF cardinality(v_lost) > 0 THEN
         SELECT array_agg(CASE WHEN r.ordinal = ANY (v_lost)

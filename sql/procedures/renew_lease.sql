@@ -47,16 +47,17 @@ BEGIN
     INTO v_ordinals, v_ids, v_groups, v_epochs, v_untils
     FROM held h LEFT JOIN inserted i ON i.partition_id = h.partition_id AND i.group_id = h.group_id;
 
-    v_lost := queen.drop_stale_progress(v_ordinals, v_ids, v_groups, v_epochs);
+    v_lost := queen.drop_stale_progress(v_ids, v_groups, v_epochs);
 
     RETURN QUERY
     SELECT u.ordinal::int,
-           CASE WHEN bool_or(h.ordinal IS NOT NULL AND (h.epoch IS NULL OR h.ordinal = ANY (v_lost))) THEN 'again'
+           CASE WHEN bool_or(h.ordinal IS NOT NULL AND (h.epoch IS NULL OR h.place = ANY (v_lost))) THEN 'again'
                 WHEN bool_or(h.ordinal IS NOT NULL) THEN 'renewed'
                 WHEN EXISTS (SELECT FROM queen.progress r WHERE r.lease_id = u.lease) THEN 'expired'
                 ELSE 'unknown' END,
            min(h.lease_until)
     FROM unnest(p_leases) WITH ORDINALITY AS u(lease, ordinal)
-    LEFT JOIN unnest(v_ordinals, v_epochs, v_untils) AS h(ordinal, epoch, lease_until) ON h.ordinal = u.ordinal
+    LEFT JOIN unnest(v_ordinals, v_epochs, v_untils) WITH ORDINALITY AS h(ordinal, epoch, lease_until, place)
+        ON h.ordinal = u.ordinal
     GROUP BY u.ordinal, u.lease ORDER BY u.ordinal;
 END $$;

@@ -49,10 +49,10 @@ BEGIN
             ON CONFLICT DO NOTHING
             RETURNING queen.progress.partition_id, queen.progress.epoch)
         SELECT array_agg(i.partition_id), array_agg(i.epoch) INTO v_won_ids, v_epochs FROM inserted i;
-        v_lost := queen.drop_stale_progress(v_won_ids, v_won_ids,
+        v_lost := queen.drop_stale_progress(v_won_ids,
             array_fill(v_group_id, ARRAY[coalesce(cardinality(v_won_ids), 0)]), v_epochs);
         v_left := ARRAY(SELECT u.id FROM unnest(v_left) AS u(id)
-                        WHERE NOT u.id = ANY (coalesce(v_won_ids, '{}')) OR u.id = ANY (v_lost) ORDER BY u.id);
+                        WHERE NOT u.id = ANY (coalesce(v_won_ids, '{}')) OR u.id IN (SELECT v_won_ids[l] FROM unnest(v_lost) l) ORDER BY u.id);
     END LOOP;
 
     DELETE FROM queen.group_starts b WHERE b.group_id = v_group_id AND b.partition_id = ANY (v_ids);

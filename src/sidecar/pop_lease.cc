@@ -23,7 +23,7 @@ struct PopStateMachine::LeaseChunk {
 
 void PopStateMachine::SendLease() {
   auto chunk = std::make_shared<LeaseChunk>();
-  for (PopPtr& pop : TakeChunk(lease_)) {
+  for (PopPtr& pop : TakeChunk(lease_, limits_.leases_in_flight_max - leases_in_flight_)) {
     if (!pop->cancelled && pop->group->named()) {
       chunk->pops.push_back(std::move(pop));
       continue;
@@ -61,6 +61,7 @@ void PopStateMachine::SendLease() {
   params.Add(std::move(requests)).Add(std::move(partitions)).Add(std::move(groups));
   params.Add(std::move(leases)).Add(std::move(batches)).Add(std::move(seconds));
   params.Add(std::move(auto_acks)).Int8(limits_.bytes_max);
+  ++leases_in_flight_;
   scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
                      pg::Batch(storage::kLease, std::move(params)),
                      [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
@@ -68,6 +69,7 @@ void PopStateMachine::SendLease() {
 
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
                                const pg::BatchResult& result) {
+  --leases_in_flight_;
   if (!result.ok()) {
     OnBatchFailed(chunk->pops, lease_, result);
     for (const LeaseChunk::Row& row : chunk->rows) {
@@ -212,7 +214,7 @@ void PopStateMachine::BeginFetch(const PopPtr& pop) {
 }
 
 void PopStateMachine::SendFetch() {
-  std::vector<PopPtr> pops = TakeChunk(fetch_);
+  std::vector<PopPtr> pops = TakeChunk(fetch_, scheduler_.FreeSlots());
   std::vector<SegmentKey> keys;
   for (const PopPtr& pop : pops) {
     for (size_t d = 0; d < pop->deliveries.size(); ++d) {

@@ -21,7 +21,7 @@ std::string_view ModeName(StartMode mode) {
 }  // namespace
 
 void PopStateMachine::SendNaming() {
-  std::vector<PopPtr> pops = TakeChunk(naming_);
+  std::vector<PopPtr> pops = TakeChunk(naming_, scheduler_.FreeSlots());
   pg::TextArray queues(pops.size());
   pg::TextArray groups(pops.size());
   pg::TextArray modes(pops.size());

@@ -334,7 +334,7 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
 // ---- to and from PostgreSQL
 
 bool PopStateMachine::HasWork() const {
-  return !naming_.empty() || !resolve_.empty() || !lease_.empty() || !fetch_.empty() ||
+  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() ||
          !release_.empty() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
 }
 
@@ -344,7 +344,7 @@ void PopStateMachine::SendOne() {
     next_stage_ = (next_stage_ + 1) % kStageCount;
     if (stage == 0 && !naming_.empty()) return SendNaming();
     if (stage == 1 && !resolve_.empty()) return SendResolve();
-    if (stage == 2 && !lease_.empty()) return SendLease();
+    if (stage == 2 && MayLease()) return SendLease();
     if (stage == 3 && !fetch_.empty()) return SendFetch();
     if (stage == 4 && !release_.empty()) return SendRelease();
     if (stage == 5 && tail_.HasWork()) return SendTail();
@@ -353,9 +353,9 @@ void PopStateMachine::SendOne() {
   }
 }
 
-std::vector<PopPtr> PopStateMachine::TakeChunk(std::deque<PopPtr>& stage) const {
-  const auto free = static_cast<size_t>(scheduler_.FreeSlots());
-  const size_t share = std::min((stage.size() + free - 1) / free, limits_.pops_per_batch);
+std::vector<PopPtr> PopStateMachine::TakeChunk(std::deque<PopPtr>& stage, int parts) const {
+  const auto split = static_cast<size_t>(parts);
+  const size_t share = std::min((stage.size() + split - 1) / split, limits_.pops_per_batch);
   std::vector<PopPtr> chunk;
   while (!stage.empty() && chunk.size() < share) {
     if (stage.front()->alone && !chunk.empty()) break;

@@ -36,6 +36,8 @@ struct PopLimits {
   int64_t bytes_max = int64_t{32} << 20;  // of one partition's messages in one pop
   size_t pops_max = 100'000;              // on their way or waiting
   size_t pops_per_batch = 500;
+  // A call costs as much as a dozen of its rows: few at once make large ones.
+  int leases_in_flight_max = 2;
   int32_t resolve_page = 1'000;
   int64_t deadline_ms = 30'000;  // of a pop that does not wait
   int64_t check_base_ms = 100;
@@ -120,7 +122,11 @@ class PopStateMachine final : public Scheduler::Source {
   void OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<PopPtr>& stage,
                      const pg::BatchResult& result);
 
-  std::vector<PopPtr> TakeChunk(std::deque<PopPtr>& stage) const;
+  // Of `stage` what one of `parts` calls should take.
+  std::vector<PopPtr> TakeChunk(std::deque<PopPtr>& stage, int parts) const;
+  bool MayLease() const {
+    return !lease_.empty() && leases_in_flight_ < limits_.leases_in_flight_max;
+  }
   void SendNaming();
   void OnNamed(const std::vector<PopPtr>& pops, const pg::BatchResult& result);
   void SendResolve();
@@ -195,6 +201,7 @@ class PopStateMachine final : public Scheduler::Source {
   uint32_t reconciled_number_ = 0;  // of the group that was looked at last
   int64_t beats_ = 0;
   std::deque<PopPtr> lease_;
+  int leases_in_flight_ = 0;
   std::deque<PopPtr> fetch_;
   struct Given {
     PopGroup* group;

@@ -3,6 +3,7 @@ SQL; broker_rules has the others."""
 from rule import Edit, Rule
 
 ACK = 'sql/procedures/ack_messages.sql'
+ITEMS = 'sql/procedures/item_verdicts.sql'
 LEASE = 'sql/procedures/lease_rows.sql'
 AVAILABILITY = 'sql/procedures/availability.sql'
 ENSURE_GROUP = 'sql/procedures/ensure_group.sql'
@@ -18,7 +19,7 @@ RULES = (
     Rule('stale_ack_reply', 'Replies of acks come only from rows that passed.',
          (Edit(ACK, "CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END", 'r.state'),), ('isolation/stale_ack',), r'\+\s+2\|applied'),
     Rule('stale_dead_letter', 'Dead letters are copied only for rows that passed.',
-         (Edit(ACK, '    WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)\n', '    WHERE r.epoch IS NOT NULL\n'),),
+         (Edit(ACK, '        WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)\n', '        WHERE r.epoch IS NOT NULL\n'),),
          ('isolation/stale_ack',), r'\+\s+2\|  2'),
     Rule('maximum_is_kept', 'The clean-up of old epochs never deletes the highest.',
          (Edit('sql/procedures/sweep_progress.sql', '        WHERE s.is_old\n', '        WHERE true\n'),), ('contract/sweeps',), '30 epochs removed'),
@@ -66,11 +67,11 @@ RULES = (
          (Edit(LEASE, "coalesce(a.state = 'held' AND a.lease_id = r.lease, false) AS same_lease", 'false AS same_lease'),),
          ('contract/pop_sm_lease', 'isolation/pop_pop'), r'\(held,.* instead of|\+held'),
     Rule('first_verdict_in_lease', 'One verdict per message and lease: a later one is ignored.',
-         (Edit(ACK, '''NOT (queen.bits_get(a.settled, i.seq - a.cursor)
-                                         OR queen.bits_get(a.failed, i.seq - a.cursor)) THEN i.kind END''',
-               '''NOT queen.bits_get(a.settled, i.seq - a.cursor) THEN i.kind END'''),), ('contract/ack_messages',), r'\(applied,2,,1,4,3,f,,\{2\}\)'),
+         (Edit(ITEMS, '''NOT (queen.bits_get(p_settled, i.seq - p_cursor)
+                                 OR queen.bits_get(p_failed, i.seq - p_cursor)) THEN i.kind END''',
+               '''NOT queen.bits_get(p_settled, i.seq - p_cursor) THEN i.kind END'''),), ('contract/ack_messages',), r'\(applied,2,,1,4,3,f,,\{2\}\)'),
     Rule('first_verdict_in_call', 'Of several verdicts on a message in one call the first counts.',
-         (Edit(ACK, "(array_agg(e.kind ORDER BY e.ordinal) FILTER", "(array_agg(e.kind ORDER BY e.ordinal DESC) FILTER"),),
+         (Edit(ITEMS, "(array_agg(e.kind ORDER BY e.ordinal) FILTER", "(array_agg(e.kind ORDER BY e.ordinal DESC) FILTER"),),
          ('contract/ack_messages',), r'\{1,2\}'),
     Rule('failed_is_not_completed', 'What failed in a lease is not completed by a later or cumulative ack under it.',
          (Edit(ACK, '''
