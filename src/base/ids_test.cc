@@ -17,6 +17,11 @@ TEST(Uuid, ParsesStrictly) {
   EXPECT_FALSE(Uuid::Parse("0198c3a2-1b2c-7d3e-8f40-51525354555g"));
   EXPECT_FALSE(Uuid::Parse("0198c3a21b2c-7d3e-8f40-5152535455567"));
   EXPECT_FALSE(Uuid::Parse("{198c3a2-1b2c-7d3e-8f40-515253545556"));
+  EXPECT_FALSE(
+      Uuid::Parse("0198c3a2-1b2c-7d3e-8f40-5152535455\xff"
+                  "6"));
+  EXPECT_EQ(Uuid::ParseCanonical(uuid->ToString()), uuid);
+  EXPECT_FALSE(Uuid::ParseCanonical("0198C3A2-1b2c-7d3e-8f40-515253545556"));
 }
 
 TEST(Uuid, V7CarriesItsTimeAndRises) {

@@ -10,35 +10,46 @@ constexpr char kHex[] = "0123456789abcdef";
 constexpr uint64_t kVersion7 = 0x7000;
 constexpr uint64_t kVariant = 0x8000'0000'0000'0000;
 
-// -1 for what is no hex digit.
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+constexpr uint8_t kNoDigit = 0xFF;
+
+constexpr std::array<uint8_t, 256> DigitTable(bool upper_case) {
+  std::array<uint8_t, 256> table{};
+  table.fill(kNoDigit);
+  for (uint8_t digit = 0; digit < 16; ++digit) {
+    const auto lower = static_cast<uint8_t>(kHex[digit]);
+    table[lower] = digit;
+    if (upper_case && digit > 9) table[lower - 'a' + 'A'] = digit;
+  }
+  return table;
 }
+constexpr std::array<uint8_t, 256> kDigits = DigitTable(true);
+constexpr std::array<uint8_t, 256> kLowerDigits = DigitTable(false);
 
 bool IsDashPosition(size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
+std::optional<Uuid> ParseWith(const std::array<uint8_t, 256>& digits, std::string_view text) {
+  constexpr std::array<uint8_t, 16> kPlaces{0,  2,  4,  6,  9,  11, 14, 16,
+                                            19, 21, 24, 26, 28, 30, 32, 34};
+  if (text.size() != 36) return std::nullopt;
+  if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') return std::nullopt;
+  Uuid uuid;
+  uint8_t seen = 0;  // of all digits; the high bits only where one is none
+  for (size_t i = 0; i < uuid.bytes.size(); ++i) {
+    const uint8_t high = digits[static_cast<uint8_t>(text[kPlaces[i]])];
+    const uint8_t low = digits[static_cast<uint8_t>(text[kPlaces[i] + 1U])];
+    seen |= static_cast<uint8_t>(high | low);
+    uuid.bytes[i] = static_cast<uint8_t>(high << 4 | low);
+  }
+  if (seen > 15) return std::nullopt;
+  return uuid;
+}
+
 }  // namespace
 
-std::optional<Uuid> Uuid::Parse(std::string_view text) {
-  if (text.size() != 36) return std::nullopt;
-  Uuid uuid;
-  size_t byte = 0;
-  for (size_t i = 0; i < text.size();) {
-    if (IsDashPosition(i)) {
-      if (text[i] != '-') return std::nullopt;
-      ++i;
-      continue;
-    }
-    const int high = HexValue(text[i]);
-    const int low = HexValue(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    uuid.bytes[byte++] = static_cast<uint8_t>(high * 16 + low);
-    i += 2;
-  }
-  return uuid;
+std::optional<Uuid> Uuid::Parse(std::string_view text) { return ParseWith(kDigits, text); }
+
+std::optional<Uuid> Uuid::ParseCanonical(std::string_view text) {
+  return ParseWith(kLowerDigits, text);
 }
 
 void Uuid::Format(char* out) const {

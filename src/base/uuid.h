@@ -17,6 +17,8 @@ struct Uuid {
   auto operator<=>(const Uuid&) const = default;
 
   static std::optional<Uuid> Parse(std::string_view text);
+  // Only what ToString gives back: for text that must not be taken for another.
+  static std::optional<Uuid> ParseCanonical(std::string_view text);
   std::string ToString() const;
   // Writes exactly 36 characters at `out`.
   void Format(char* out) const;
@@ -29,6 +31,12 @@ struct Uuid {
   // 1..15; a UUIDv7 carries its milliseconds since 1970 in front.
   int version() const { return bytes[6] >> 4; }
   int64_t v7_millis() const { return static_cast<int64_t>(high() >> 16); }
+};
+
+struct UuidHash {
+  size_t operator()(const Uuid& uuid) const {
+    return static_cast<size_t>(uuid.high() * 0x9E3779B97F4A7C15U ^ uuid.low());
+  }
 };
 
 // A random UUIDv7 whose milliseconds are `wall_millis`.

@@ -160,10 +160,14 @@ void EngineRouter::Remember(const std::string& group, const PopResult& result) c
   if (!result.leased) return;
   std::vector<std::string_view> txns;
   for (const Delivery& delivery : result.deliveries) {
-    state::DeliveredRange range{delivery.partition,      delivery.queue_name,
-                                delivery.partition_name, group,
-                                delivery.group_id,       {}};
-    range.messages.reserve(static_cast<size_t>(delivery.end - delivery.cursor));
+    state::DeliveredRange range{delivery.partition,
+                                delivery.queue_name,
+                                delivery.partition_name,
+                                group,
+                                delivery.group_id,
+                                {},
+                                {}};
+    range.uuids.reserve(static_cast<size_t>(delivery.end - delivery.cursor));
     for (const storage::SegmentPtr& segment : delivery.segments) {
       txns.clear();
       if (!segment->txns.empty() &&
@@ -176,10 +180,10 @@ void EngineRouter::Remember(const std::string& group, const PopResult& result) c
         if (!delivery.Delivers(seq)) continue;
         const auto line = static_cast<size_t>(seq - segment->base_seq);
         if (!txns.empty() && !txns[line].empty()) {
-          range.messages.emplace_back(txns[line], seq);
+          range.Add(txns[line], seq);
         } else {
           const MessageId id{segment->CreatedMicros(seq) / 1000, delivery.partition, seq};
-          range.messages.emplace_back(EncodeMessageId(id).ToString(), seq);
+          range.Add(EncodeMessageId(id), seq);
         }
       }
     }

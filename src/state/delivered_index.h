@@ -2,11 +2,13 @@
 // when messages are delivered, shared by all workers of the process because an ack may arrive on
 // any connection. Only a cache: what it does not know is looked up in the database, and it knows
 // nothing that is not exact.
+//
+// Bounded by forgetting a generation at a time: new messages go to the current one; when that is
+// full it becomes the previous one, and what was the previous one is forgotten.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/uuid.h"
 
 namespace queen::state {
 
@@ -33,13 +36,19 @@ struct DeliveredRange {
   std::string partition_name;
   std::string group;
   int32_t group_id = 0;
-  // transactionId (the message's id where none was given) -> offset
-  std::vector<std::pair<std::string, int64_t>> messages;
+
+  void Add(const Uuid& txn, int64_t seq) { uuids.emplace_back(txn, seq); }
+  void Add(std::string_view txn, int64_t seq);
+
+  // By offset; most transactionIds, and every message's id, are UUIDs and take 16 bytes.
+  std::vector<std::pair<Uuid, int64_t>> uuids;
+  std::vector<std::pair<std::string, int64_t>> texts;
 };
 
 class DeliveredIndex {
  public:
-  explicit DeliveredIndex(size_t messages_max) : shard_max_(messages_max / kShards + 1) {}
+  // Remembers about `messages_max` (a delivery is taken whole), and the last half of them for sure.
+  explicit DeliveredIndex(size_t messages_max) : generation_max_(messages_max / kShards / 2 + 1) {}
 
   void Add(DeliveredRange range);
   // Everything about it, or nullopt.
@@ -51,26 +60,39 @@ class DeliveredIndex {
  private:
   static constexpr size_t kShards = 16;
 
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <class Value>
+  using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
   struct Partition {
     std::string queue_name;
     std::string partition_name;
-    std::unordered_map<std::string, int32_t> groups;
-    std::unordered_map<std::string, int64_t> messages;
-    std::deque<std::string> order;  // of messages, oldest first
+    ByText<int32_t> groups;
+    std::unordered_map<Uuid, int64_t, UuidHash> uuids;
+    ByText<int64_t> texts;
+
+    std::optional<int64_t> SeqOf(std::string_view txn) const;
+  };
+  struct Generation {
+    std::unordered_map<int32_t, Partition> partitions;
+    size_t count = 0;
   };
   struct Shard {
     mutable std::mutex mutex;
-    std::unordered_map<int32_t, Partition> partitions;
-    std::deque<int32_t> order;  // one entry per message: whose turn it is to lose its oldest
-    size_t count = 0;
+    Generation current;
+    Generation previous;
   };
 
-  Shard& ShardOf(PartitionId partition) {
+  const Shard& ShardOf(PartitionId partition) const {
     return shards_[static_cast<size_t>(partition.value) % kShards];
   }
-  static void DropOldest(Shard& shard);
+  static std::optional<AckTarget> FindIn(const Generation& generation, PartitionId partition,
+                                         std::string_view group, std::string_view txn);
 
-  const size_t shard_max_;
+  const size_t generation_max_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -6,9 +6,8 @@ namespace queen::state {
 namespace {
 
 DeliveredRange Range(int partition, const std::string& group, int from, int to) {
-  DeliveredRange range{{partition}, "orders", "p", group, 7, {}};
-  for (int seq = from; seq < to; ++seq)
-    range.messages.emplace_back("tx" + std::to_string(seq), seq);
+  DeliveredRange range{{partition}, "orders", "p", group, 7, {}, {}};
+  for (int seq = from; seq < to; ++seq) range.Add("tx" + std::to_string(seq), seq);
   return range;
 }
 
@@ -25,16 +24,47 @@ TEST(DeliveredIndex, FindsWhatWasDelivered) {
   EXPECT_FALSE(index.Find({1}, "g", "tx10"));
 }
 
+TEST(DeliveredIndex, TellsUuidsFromTextThatOnlyLooksLikeThem) {
+  DeliveredIndex index(1000);
+  DeliveredRange range{{1}, "orders", "p", "g", 7, {}, {}};
+  range.Add("0198c3a2-1b2c-7d3e-8f40-515253545556", 1);
+  range.Add("0198C3A2-1B2C-7D3E-8F40-515253545556", 2);
+  range.Add(*Uuid::Parse("0198c3a2-1b2c-7d3e-8f40-515253545557"), 3);
+  index.Add(range);
+  EXPECT_EQ(index.Find({1}, "g", "0198c3a2-1b2c-7d3e-8f40-515253545556")->seq, 1);
+  EXPECT_EQ(index.Find({1}, "g", "0198C3A2-1B2C-7D3E-8F40-515253545556")->seq, 2);
+  EXPECT_EQ(index.Find({1}, "g", "0198c3a2-1b2c-7d3e-8f40-515253545557")->seq, 3);
+  EXPECT_FALSE(index.Find({1}, "g", "0198C3A2-1b2c-7d3e-8f40-515253545556"));
+}
+
+TEST(DeliveredIndex, ATransactionIdMeansTheMessageDeliveredLast) {
+  DeliveredIndex index(1000);
+  DeliveredRange range{{1}, "orders", "p", "g", 7, {}, {}};
+  range.Add("again", 1);
+  index.Add(range);
+  range.texts = {{"again", 9}};
+  index.Add(range);
+  EXPECT_EQ(index.Find({1}, "g", "again")->seq, 9);
+}
+
 TEST(DeliveredIndex, IsBoundedAndForgetsTheOldest) {
-  DeliveredIndex index(160);  // 11 per shard
-  index.Add(Range(1, "g", 0, 100));
-  index.Add(Range(1, "g", 95, 100));  // redelivered: counted once
-  EXPECT_EQ(index.size(), 11U);
-  EXPECT_TRUE(index.Find({1}, "g", "tx99"));
+  DeliveredIndex index(320);  // 11 per shard and generation
+  index.Add(Range(1, "g", 0, 10));
+  index.Add(Range(1, "g", 0, 10));  // redelivered: counted once
+  EXPECT_EQ(index.size(), 10U);
+  index.Add(Range(1, "g", 10, 20));
+  index.Add(Range(1, "g", 20, 30));  // the generation before is still known
+  EXPECT_EQ(index.size(), 30U);
+  EXPECT_TRUE(index.Find({1}, "g", "tx0"));
+  index.Add(Range(1, "g", 30, 40));
+  index.Add(Range(1, "g", 40, 50));
+  EXPECT_EQ(index.size(), 30U);
   EXPECT_FALSE(index.Find({1}, "g", "tx0"));
+  EXPECT_TRUE(index.Find({1}, "g", "tx20"));
+  EXPECT_TRUE(index.Find({1}, "g", "tx49"));
   index.Clear();
   EXPECT_EQ(index.size(), 0U);
-  EXPECT_FALSE(index.Find({1}, "g", "tx99"));
+  EXPECT_FALSE(index.Find({1}, "g", "tx49"));
 }
 
 }  // namespace
