@@ -2,8 +2,6 @@
 // and from a walk that enters, reads, skips and leaves as the input says; then everything that
 // can be asked of a valid value.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -12,18 +10,13 @@
 #include "base/json_range.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "require.h"
 
 namespace {
 
 using queen::JsonKind;
 using queen::JsonReader;
 using queen::JsonValue;
-
-void Require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "json_fuzz: %s\n", what);
-  std::abort();
-}
 
 // The choices of a walk come from the text itself, so that a crash replays.
 class Choices {
