@@ -13,11 +13,14 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END IF;
 
+    -- LIMIT: one probe per name, also where the planner still believes the table to be small
     INSERT INTO queen.partitions (queue_id, name)
     SELECT DISTINCT q.id, u.partition
     FROM unnest(p_queues, p_partitions) AS u(queue, partition)
     JOIN queen.queues q ON q.name = u.queue
-    WHERE NOT EXISTS (SELECT FROM queen.partitions p WHERE p.queue_id = q.id AND p.name = u.partition)
+    LEFT JOIN LATERAL (SELECT p.id FROM queen.partitions p
+                       WHERE p.queue_id = q.id AND p.name = u.partition LIMIT 1) p ON true
+    WHERE p.id IS NULL
     ORDER BY 1, 2
     ON CONFLICT DO NOTHING;
 
@@ -25,5 +28,6 @@ BEGIN
     SELECT u.ordinal::int, q.id, p.id
     FROM unnest(p_queues, p_partitions) WITH ORDINALITY AS u(queue, partition, ordinal)
     JOIN queen.queues q ON q.name = u.queue
-    JOIN queen.partitions p ON p.queue_id = q.id AND p.name = u.partition;
+    CROSS JOIN LATERAL (SELECT p.id FROM queen.partitions p
+                        WHERE p.queue_id = q.id AND p.name = u.partition LIMIT 1) p;
 END $$;

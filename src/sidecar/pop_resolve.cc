@@ -1,4 +1,6 @@
 // The first round trips of a pop: names to ids, and which partitions of a (queue, group) are ready.
+#include <algorithm>
+
 #include "base/log.h"
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
@@ -17,6 +19,13 @@ std::string_view ModeName(StartMode mode) {
   }
   return "all";
 }
+
+bool AnyoneWaits(const PopGroup& group) {
+  return !group.resolving.empty() || !group.waiters.empty();
+}
+
+// A round that nobody waits for takes a tenth of one connection's time.
+constexpr int64_t kRestsPerPage = 9;
 
 }  // namespace
 
@@ -87,9 +96,10 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
 void PopStateMachine::SendResolve() {
   PopGroup& group = *resolve_.front();
   resolve_.pop_front();
+  group.page_sent_ms = loop_.NowMillis();
   pg::Params params(4);
   params.Int4(group.queue_id).Int4(group.group_id).Int4(group.round_after);
-  params.Int4(limits_.resolve_page);
+  params.Int4(AnyoneWaits(group) ? limits_.resolve_page : limits_.resolve_page_small);
   scheduler_.Execute(*this, 1, pg::Batch(storage::kResolve, std::move(params)),
                      [this, &group](const pg::BatchResult& result) { OnResolved(group, result); });
 }
@@ -112,7 +122,6 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
   }
   if (page.next_after) {
     group.round_after = *page.next_after;
-    resolve_.push_back(&group);
     // Whoever can be served by this page need not wait for the last one.
     std::vector<PopPtr> pops = std::move(group.resolving);
     group.resolving.clear();
@@ -123,10 +132,30 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
         Advance(pop);
       }
     }
+    WakeForRing(group);
+    QueuePage(group);
   } else {
     EndRound(group);
+    WakeForRing(group);
   }
-  WakeForRing(group);
+  scheduler_.Wake();
+}
+
+// The next page of the round: at once for whoever waits, else after a rest.
+void PopStateMachine::QueuePage(PopGroup& group) {
+  if (AnyoneWaits(group)) {
+    resolve_.push_back(&group);
+    return;
+  }
+  const int64_t now = loop_.NowMillis();
+  group.rests_until_ms = now + kRestsPerPage * std::max<int64_t>(1, now - group.page_sent_ms);
+  resting_.push_back(&group);
+  SetTimer(group.rests_until_ms);
+}
+
+void PopStateMachine::EndRest(PopGroup& group) {
+  if (std::erase(resting_, &group) == 0) return;
+  resolve_.push_back(&group);
   scheduler_.Wake();
 }
 

@@ -278,6 +278,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
     AskTail(pop);
   } else {
     group.resolving.push_back(pop);
+    EndRest(group);
   }
 }
 

@@ -38,8 +38,9 @@ struct PopLimits {
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
-  int32_t resolve_page = 1'000;
-  int64_t deadline_ms = 30'000;  // of a pop that does not wait
+  int32_t resolve_page = 1'000;      // partitions looked at in one call
+  int32_t resolve_page_small = 200;  // while nobody waits for it: then others are not to notice
+  int64_t deadline_ms = 30'000;      // of a pop that does not wait
   int64_t check_base_ms = 100;
   int64_t check_max_ms = 1'000;
   int check_threshold = 3;
@@ -132,6 +133,8 @@ class PopStateMachine final : public Scheduler::Source {
   void SendResolve();
   void OnResolved(PopGroup& group, const pg::BatchResult& result);
   ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows);
+  void QueuePage(PopGroup& group);
+  void EndRest(PopGroup& group);
   void FailRound(PopGroup& group, const Status& status);
   void EndRound(PopGroup& group);
 
@@ -192,6 +195,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;
+  std::vector<PopGroup*> resting_;  // in the middle of a round that nobody waits for
   TailReader tail_;
   std::unordered_set<PopGroup*> tail_waiters_;  // with pops or a round behind a read
   std::deque<PopGroup*> check_;                 // with hints to ask about

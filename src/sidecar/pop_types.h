@@ -98,6 +98,8 @@ struct PopGroup {
   bool round_queued = false;   // or in flight
   bool round_waiting = false;  // queued behind the first tail read
   int32_t round_after = 0;
+  int64_t page_sent_ms = 0;
+  int64_t rests_until_ms = 0;       // see QueuePage
   int64_t round_generation = 0;     // of the tail, when the round began
   int64_t round_forgotten = 0;      // `forgotten` then
   int64_t complete_generation = 0;  // in which a whole round has ended

@@ -24,6 +24,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   pop->state = PopState::kWaiting;
   group.waiters.push_back(pop);
   ++waiting_;
+  EndRest(group);
   if (group.check_at_ms == 0) {
     group.check_at_ms = loop_.NowMillis() + group.check_interval_ms;
   }
@@ -120,7 +121,14 @@ void PopStateMachine::OnTimer() {
       if (const auto due = group->ring.next_due_ms()) next = std::min(next, *due);
     }
   }
-  if (!pops_.empty()) SetTimer(std::max(next, now + 1));
+  for (PopGroup* group : std::vector<PopGroup*>(resting_)) {
+    if (group->rests_until_ms <= now) {
+      EndRest(*group);
+    } else {
+      next = std::min(next, group->rests_until_ms);
+    }
+  }
+  if (!pops_.empty() || !resting_.empty()) SetTimer(std::max(next, now + 1));
 }
 
 // The net under lost hints. Whoever waits for any partition is served by a read of the tail, and

@@ -20,7 +20,8 @@ const pg::Statement kNamePops{
     " FROM unnest($1, $2, $3, $4, $5)"
     " WITH ORDINALITY AS u(queue, name, mode, start, partition, ordinal)"
     " CROSS JOIN LATERAL queen.ensure_group(u.queue, u.name, u.mode, u.start) g"
-    " LEFT JOIN queen.partitions p ON p.queue_id = g.queue_id AND p.name = u.partition",
+    " LEFT JOIN LATERAL (SELECT p.id FROM queen.partitions p"
+    " WHERE p.queue_id = g.queue_id AND p.name = u.partition LIMIT 1) p ON true",
     {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
 
 const pg::Statement kHeartbeat{
