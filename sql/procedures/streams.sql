@@ -37,6 +37,7 @@ RETURNS TABLE (key text, value text, updated_at timestamptz) LANGUAGE sql STABLE
       AND (coalesce(cardinality(p_keys), 0) = 0 OR s.key = ANY (p_keys))
       AND (p_prefix IS NULL OR starts_with(s.key, p_prefix))
       AND (p_ripe_at IS NULL OR s.window_end <= p_ripe_at)
+      AND EXISTS (SELECT FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id WHERE p.id = p_partition_id)
     ORDER BY s.key
 $$;
 
@@ -73,37 +74,38 @@ BEGIN
         PERFORM queen.lock_partitions(p_partitions);
     END IF;
 
+    -- what the verdict is about: delivered, up to the offset, and without one
+    SELECT ARRAY(SELECT q FROM generate_series(s.cursor, least(p_ack_seq, s.lease_end - 1)) q
+                 WHERE NOT queen.bits_get(s.settled, q - s.cursor) AND NOT queen.bits_get(s.failed, q - s.cursor))
+    INTO v_seqs
+    FROM queen.progress s WHERE s.partition_id = p_partition_id AND s.group_id = p_group_id
+    ORDER BY s.epoch DESC LIMIT 1;
+    v_seqs := coalesce(v_seqs, '{}');
+    SELECT a.* INTO v_ack
+    FROM queen.ack_messages(p_broker, CASE WHEN v_pushes = 0 THEN p_n END, ARRAY[p_partition_id], ARRAY[p_group_id],
+        ARRAY[p_lease], ARRAY[0::bigint], ARRAY[NULL::text],
+        ARRAY[CASE WHEN p_ack_kind = 'completed' THEN p_ack_seq END],
+        ARRAY[CASE WHEN p_ack_kind = 'retry' THEN v_seqs[1] END], ARRAY[p_release],
+        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(1, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
+        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN v_seqs ELSE '{}' END,
+        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_kind, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
+        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_error, ARRAY[cardinality(v_seqs)]) ELSE '{}' END) a;
+    IF v_ack.state = 'again' THEN
+        RAISE EXCEPTION 'another change came between' USING ERRCODE = '40001';
+    ELSIF p_ack_seq IS NOT NULL AND (p_ack_seq < v_ack.cursor
+            OR queen.bits_get(v_ack.settled::bit varying, p_ack_seq - v_ack.cursor)) THEN
+        RAISE EXCEPTION 'Message already settled' USING ERRCODE = 'QN103';
+    ELSIF p_ack_seq IS NOT NULL AND v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
+        RAISE EXCEPTION 'Invalid or expired lease' USING ERRCODE = 'QN102';
+    END IF;
+    -- A gate that lets nothing or not everything through: not a delivery that its consumer did not survive.
+    IF v_ack.state = 'applied' AND NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
+        UPDATE queen.progress r SET deliveries = 0
+        WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
+          AND r.epoch = (SELECT max(x.epoch) FROM queen.progress x
+                         WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id);
+    END IF;
     IF p_ack_seq IS NOT NULL OR p_release THEN
-        -- what the verdict is about: delivered, up to the offset, and without one
-        SELECT ARRAY(SELECT q FROM generate_series(s.cursor, least(p_ack_seq, s.lease_end - 1)) q
-                     WHERE NOT queen.bits_get(s.settled, q - s.cursor) AND NOT queen.bits_get(s.failed, q - s.cursor))
-        INTO v_seqs
-        FROM queen.progress s WHERE s.partition_id = p_partition_id AND s.group_id = p_group_id
-        ORDER BY s.epoch DESC LIMIT 1;
-        v_seqs := coalesce(v_seqs, '{}');
-        SELECT a.* INTO v_ack
-        FROM queen.ack_messages(p_broker, CASE WHEN v_pushes = 0 THEN p_n END, ARRAY[p_partition_id], ARRAY[p_group_id],
-            ARRAY[p_lease], ARRAY[0::bigint], ARRAY[NULL::text],
-            ARRAY[CASE WHEN p_ack_kind = 'completed' THEN p_ack_seq END],
-            ARRAY[CASE WHEN p_ack_kind = 'retry' THEN v_seqs[1] END], ARRAY[p_release],
-            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(1, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
-            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN v_seqs ELSE '{}' END,
-            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_kind, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
-            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_error, ARRAY[cardinality(v_seqs)]) ELSE '{}' END) a;
-        IF v_ack.state = 'again' THEN
-            RAISE EXCEPTION 'another change came between' USING ERRCODE = '40001';
-        ELSIF p_ack_seq IS NOT NULL AND (p_ack_seq < v_ack.cursor
-                OR queen.bits_get(v_ack.settled::bit varying, p_ack_seq - v_ack.cursor)) THEN
-            RAISE EXCEPTION 'Message already settled' USING ERRCODE = 'QN103';
-        ELSIF p_ack_seq IS NOT NULL AND v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
-            RAISE EXCEPTION 'Invalid or expired lease' USING ERRCODE = 'QN102';
-        END IF;
-        IF v_ack.state = 'applied' AND NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
-            UPDATE queen.progress r SET deliveries = 0
-            WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
-              AND r.epoch = (SELECT max(x.epoch) FROM queen.progress x
-                             WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id);
-        END IF;
         RETURN QUERY SELECT 'ack', NULL::int, NULL::bigint, NULL::timestamptz,
             CASE WHEN p_ack_seq IS NULL THEN 0 ELSE cardinality(v_seqs) END, coalesce(v_ack.released, false), v_ack.dead_seqs IS NOT NULL;
     END IF;

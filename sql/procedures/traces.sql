@@ -26,7 +26,10 @@ RETURNS TABLE (id uuid, event_type text, data text, consumer_group text, worker_
                trace_names text[]) LANGUAGE sql STABLE AS $$
     SELECT t.id, t.event_type, t.data, t.consumer_group, t.worker_id, t.created_at,
            ARRAY(SELECT n.name FROM queen.trace_names n WHERE n.partition_id = t.partition_id AND n.trace_id = t.id ORDER BY 1)
-    FROM queen.traces t WHERE t.partition_id = p_partition_id AND t.txn = p_txn ORDER BY t.created_at, t.id
+    FROM queen.traces t
+    JOIN queen.partitions p ON p.id = t.partition_id   -- what was deleted is gone, swept or not
+    JOIN queen.queues q ON q.id = p.queue_id
+    WHERE t.partition_id = p_partition_id AND t.txn = p_txn ORDER BY t.created_at, t.id
 $$;
 
 -- Of one name, oldest first, with the message each belongs to; total is the number of all.
@@ -34,11 +37,13 @@ CREATE OR REPLACE FUNCTION queen.list_traces_by_name(p_name text, p_limit int, p
 RETURNS TABLE (id uuid, event_type text, data text, consumer_group text, worker_id text, created_at timestamptz,
                partition_id int, transaction_id text, queue text, partition text, total bigint) LANGUAGE sql STABLE AS $$
     SELECT t.id, t.event_type, t.data, t.consumer_group, t.worker_id, t.created_at, t.partition_id, t.txn, q.name, p.name,
-           (SELECT count(*) FROM queen.trace_names x WHERE x.name = p_name)
+           (SELECT count(*) FROM queen.trace_names x
+            JOIN queen.partitions y ON y.id = x.partition_id JOIN queen.queues z ON z.id = y.queue_id
+            WHERE x.name = p_name)
     FROM queen.trace_names n
     JOIN queen.traces t ON t.id = n.trace_id
-    LEFT JOIN queen.partitions p ON p.id = t.partition_id
-    LEFT JOIN queen.queues q ON q.id = p.queue_id
+    JOIN queen.partitions p ON p.id = t.partition_id
+    JOIN queen.queues q ON q.id = p.queue_id
     WHERE n.name = p_name ORDER BY n.created_at, n.trace_id LIMIT p_limit OFFSET p_offset
 $$;
 

@@ -50,6 +50,11 @@ BEGIN
     ASSERT (test.state(v_in, v_g)).lease_id = v_lease AND (test.state(v_in, v_g)).deliveries = 0;
     PERFORM test.age(v_in, interval '301 s');
     ASSERT (test.pop(v_in, v_g, v_lease)).seqs = '{4,5}';
+    -- so does one that denies everything
+    ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_release => false) IS NULL;
+    ASSERT (test.state(v_in, v_g)).lease_id = v_lease AND (test.state(v_in, v_g)).deliveries = 0;
+    PERFORM test.age(v_in, interval '301 s');
+    ASSERT (test.pop(v_in, v_g, v_lease)).seqs = '{4,5}';
     -- failed and dead, cumulatively
     UPDATE queen.queues SET retry_limit = 0 WHERE name = 's.in';
     v_text := test.cycle(v.query_id, v_in, v_g, v_lease, 5, 'failed');

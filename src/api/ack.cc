@@ -45,7 +45,7 @@ Status ReadItems(JsonReader& reader, JsonScratch& scratch, std::vector<AckItem>&
   return Status::Ok();
 }
 
-// The consumerGroup beside the list or of the single form: "" when it does not say.
+// The consumerGroup beside the list: "" when it does not say.
 Result<std::string_view> TopLevelGroup(const JsonValue& value, JsonScratch& scratch) {
   if (value.absent_or_null()) return std::string_view();
   if (!value.is_string()) return Invalid("consumerGroup must be a string");
@@ -83,14 +83,8 @@ Result<std::vector<AckItem>> ParseAck(std::string_view body) {
     while (reader.NextField()) TakeAckField(reader, fields);
   }
   QUEEN_RETURN_IF_ERROR(reader.Finish());
-  if (fields.transaction_id.absent_or_null()) return Invalid("transactionId is required");
-  if (!fields.transaction_id.is_string()) return Invalid("transactionId must be a string");
-  if (fields.partition_id.absent_or_null()) {
-    return Invalid("partitionId is required to ensure message uniqueness");
-  }
   JsonScratch scratch;
-  const auto group = TopLevelGroup(fields.group, scratch);
-  if (!group.ok()) return group.status();
+  QUEEN_RETURN_IF_ERROR(CheckAckFields(fields, scratch));
   std::vector<AckItem> items;
   items.push_back(MakeAckItem(fields, scratch));
   return items;

@@ -106,6 +106,23 @@ void TakeAckField(JsonReader& reader, AckFields& fields) {
   if (JsonValue* field = FieldNamed(reader.key(), fields)) *field = reader.Value();
 }
 
+Status CheckAckFields(const AckFields& fields, JsonScratch& scratch) {
+  const auto invalid = [](std::string_view text) {
+    return Status(Code::kInvalidRequest, std::string(text));
+  };
+  if (fields.transaction_id.absent_or_null()) return invalid("transactionId is required");
+  if (!fields.transaction_id.is_string()) return invalid("transactionId must be a string");
+  if (fields.partition_id.absent_or_null()) {
+    return invalid("partitionId is required to ensure message uniqueness");
+  }
+  if (!fields.cumulative.absent_or_null() && !fields.cumulative.is_bool()) {
+    return invalid("cumulative must be a boolean");
+  }
+  if (fields.group.absent_or_null()) return Status::Ok();
+  if (!fields.group.is_string()) return invalid("consumerGroup must be a string");
+  return CheckName("consumerGroup", fields.group.Text(scratch));
+}
+
 AckItem MakeAckItem(const AckFields& fields, JsonScratch& scratch) {
   AckItem item;
   const bool possible_message = TakeTransactionId(fields.transaction_id, scratch, item);
@@ -114,6 +131,9 @@ AckItem MakeAckItem(const AckFields& fields, JsonScratch& scratch) {
   const bool possible_group = TakeGroup(fields.group, scratch, item);
   TakeStatus(fields.status, scratch, item);
   item.cumulative = fields.cumulative.is_bool() && fields.cumulative.raw() == "true";
+  if (!fields.cumulative.absent_or_null() && !fields.cumulative.is_bool()) {
+    item.error = "cumulative must be a boolean";
+  }
   item.message = ErrorText(fields.error, scratch);
   if (!item.error.empty()) return item;
   if (!possible_message || !possible_partition) {

@@ -10,6 +10,7 @@
 
 #include "base/json_reader.h"
 #include "base/json_scratch.h"
+#include "base/status.h"
 #include "sidecar/requests.h"
 
 namespace queen::api {
@@ -30,6 +31,10 @@ struct AckFields {
 // Takes the value of the field that `reader` is at, if it is one of an acknowledgment's. Of a
 // repeated field the last counts.
 void TakeAckField(JsonReader& reader, AckFields& fields);
+
+// Whether the fields are there and of their types, for callers whose contract is to refuse a
+// request that is not so as a whole; the first that is wrong is named.
+Status CheckAckFields(const AckFields& fields, JsonScratch& scratch);
 
 // The request for the engine. Null and, for lease, group and error, "" are as good as absent.
 sidecar::AckItem MakeAckItem(const AckFields& fields, JsonScratch& scratch);

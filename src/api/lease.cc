@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/query_params.h"
 #include "base/clock.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
@@ -29,11 +30,9 @@ std::string_view ErrorOf(RenewResult::State state) {
 }  // namespace
 
 Result<int32_t> ParseExtendLease(std::string_view body) {
-  if (body.find_first_not_of(" \t\r\n") == body.npos) return 0;
-  const Result<JsonValue> value = ParseJson(body);
+  const Result<JsonValue> value = ParseOptionalBody(body);
   if (!value.ok()) return value.status();
-  if (value->is_null() || value->is_array()) return 0;
-  if (!value->is_object()) return Status(Code::kInvalidRequest, "The body must be an object");
+  if (value->absent()) return 0;
   const JsonValue seconds = value->Find("seconds");
   if (seconds.absent_or_null()) return 0;
   const Result<int64_t> number = seconds.Int64();

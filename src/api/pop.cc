@@ -102,6 +102,20 @@ void SendPopError(Loop& loop, bool wait, http::Reply reply, const Status& status
   SendLater(loop, std::move(reply), std::move(response), kPopRefusalDelayMs);
 }
 
+void RefuseUnrouted(Loop& loop, const http::Request& request, http::Reply reply,
+                    const Status& status) {
+  const bool pop = request.raw_path().starts_with("/api/v1/pop");
+  if (!pop) return reply.SendError(status);
+  // The query as a whole may be what is wrong, so its pairs are looked at one by one.
+  bool wait = false;
+  for (std::string_view rest = request.raw_query(); !rest.empty();) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    wait = wait || pair == "wait=true" || pair == "wait=1";
+  }
+  SendPopError(loop, wait, std::move(reply), status);
+}
+
 void HandlePop(const Context& context, const http::Request& request, http::Reply reply) {
   // The router serves HEAD like GET, but a pop takes messages out.
   if (request.method() == http::Method::kHead) {

@@ -38,6 +38,10 @@ Result<sidecar::PopRequest> ParsePop(const http::Request& request, int64_t now_m
 
 // How every error of a pop is told (point 4, and never a 429), also by who refuses it before it
 // gets here. `wait` is the query's.
+// What the router refuses, a pop or not: a consumer that waits is answered late here too.
+void RefuseUnrouted(Loop& loop, const http::Request& request, http::Reply reply,
+                    const Status& status);
+
 void SendPopError(Loop& loop, bool wait, http::Reply reply, const Status& status);
 
 }  // namespace queen::api

@@ -236,5 +236,20 @@ TEST_F(PopTest, HeadTakesNothing) {
   EXPECT_TRUE(engine_.pops.empty());
 }
 
+TEST_F(PopTest, WhatTheRouterRefusesIsLateToo) {
+  for (const char* target :
+       {"/api/v1/pop/queue/%zz?wait=true", "/api/v1/pop/queue/q?consumerGroup=%zz&wait=1",
+        "/api/v1/pop/queue/?wait=true"}) {
+    Send("GET", target);
+    EXPECT_FALSE(answered()) << target;
+    MillisUntilAnswered();
+    EXPECT_EQ(response().status / 100, 4) << target;
+  }
+  Send("GET", "/api/v1/pop/queue/%zz?wait=false");
+  EXPECT_TRUE(answered());
+  Send("GET", "/api/v1/nowhere?wait=true");
+  EXPECT_TRUE(answered());
+}
+
 }  // namespace
 }  // namespace queen::api

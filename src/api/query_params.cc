@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "api/timestamp.h"
+#include "base/json_range.h"
 #include "base/json_reader.h"
 
 namespace queen::api {
@@ -55,7 +56,13 @@ Result<JsonValue> ParseOptionalBody(std::string_view body) {
   if (body.find_first_not_of(" \t\r\n") == body.npos) return JsonValue();
   Result<JsonValue> value = ParseJson(body);
   if (!value.ok()) return value;
-  if (value->is_null() || value->is_array()) return JsonValue();
+  if (value->is_array()) {
+    for (const JsonValue element : JsonElements(*value)) {
+      if (!element.absent()) return Status(Code::kInvalidRequest, "The body must be an object");
+    }
+    return JsonValue();
+  }
+  if (value->is_null()) return JsonValue();
   if (!value->is_object()) return Status(Code::kInvalidRequest, "The body must be an object");
   return value;
 }

@@ -54,6 +54,9 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
 
 void AddRoutes(const Context& context, http::Router& router) {
   AddAdminRoutes(context, router);
+  router.OnRefusal([&context](const Request& request, Reply reply, const Status& status) {
+    RefuseUnrouted(context.loop, request, std::move(reply), status);
+  });
   router.Add(Method::kPost, "/api/v1/push", Bind(context, HandlePush));
   router.Add(Method::kGet, "/api/v1/pop", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue", Bind(context, HandlePop));

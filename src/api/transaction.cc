@@ -90,6 +90,7 @@ Status AddAck(const Operation& operation, Transaction& transaction) {
     return Status(Code::kPayloadTooLarge,
                   fmt::format("A transaction has at most {} acknowledgments", kAckItemsMax));
   }
+  QUEEN_RETURN_IF_ERROR(CheckAckFields(operation.ack, transaction.request.scratch));
   TransactionAck& ack = acks.emplace_back();
   ack.item = MakeAckItem(operation.ack, transaction.request.scratch);
   ack.group_of_lease = SaysNothing(operation.ack.group, transaction.request.scratch);

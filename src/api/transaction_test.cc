@@ -139,7 +139,6 @@ TEST_F(TransactionTest, RefusedBeforeTheEngine) {
   EXPECT_EQ(RefusalOf(R"({})"), Refused("Unknown operation type: "));
   EXPECT_EQ(RefusalOf("7"), Refused("Unknown operation type: "));
   EXPECT_EQ(RefusalOf(R"({"type":"x","items":[{}]})"), Refused("Unknown operation type: x"));
-  EXPECT_EQ(RefusalOf(R"({"type":"ack"})"), Refused("ACK operation failed: Message not found"));
   EXPECT_EQ(RefusalOf(Ack(R"(,"leaseId":"nope")")),
             Refused("ACK operation failed: Invalid or expired lease"));
   EXPECT_EQ(RefusalOf(Ack(R"(,"status":"done")") + R"(,{"type":"pop"})"),

@@ -174,17 +174,24 @@ const Router::Route* Router::Find(const Node& node, size_t depth, Search& search
   return nullptr;
 }
 
+void Router::Refuse(const Request& request, Reply reply, const Status& status) const {
+  if (refuser_) return refuser_(request, std::move(reply), status);
+  reply.SendError(status);
+}
+
 void Router::Dispatch(Request request, Reply reply) const {
   if (request.method() == Method::kOptions) return reply.Send(PreflightResponse());
   Search search;
   search.method = request.method();
   if (request.raw_path().empty() || !search.path.Split(request.raw_path())) {
-    return reply.SendError(
-        Status(Code::kInvalidRequest, "The path is not valid percent-encoded UTF-8"));
+    return Refuse(request, std::move(reply),
+                  Status(Code::kInvalidRequest, "The path is not valid percent-encoded UTF-8"));
   }
   const bool searchable = search.path.count <= kSegmentsMax;
   const Route* route = searchable ? Find(*root_, 0, search) : nullptr;
-  if (route == nullptr && !search.any_allowed) return reply.SendError(Status(Code::kRouteNotFound));
+  if (route == nullptr && !search.any_allowed) {
+    return Refuse(request, std::move(reply), Status(Code::kRouteNotFound));
+  }
   if (route == nullptr) {
     std::string allow = "OPTIONS";
     if (search.allowed[static_cast<size_t>(Method::kGet)]) allow += ", HEAD";
@@ -195,7 +202,9 @@ void Router::Dispatch(Request request, Reply reply) const {
     response.AddHeader("Allow", allow);
     return reply.Send(std::move(response));
   }
-  if (const Status status = request.DecodeQuery(); !status.ok()) return reply.SendError(status);
+  if (const Status status = request.DecodeQuery(); !status.ok()) {
+    return Refuse(request, std::move(reply), status);
+  }
   for (size_t i = 0; i < search.parameter_count; ++i) {
     const size_t at = search.parameter_at[i];
     const bool rest = search.ends_in_rest && i + 1 == search.parameter_count;

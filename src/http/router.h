@@ -36,6 +36,10 @@ class Router {
   // REQUIRES: `pattern` starts with '/', and this method has no handler for it yet.
   void Add(Method method, std::string_view pattern, Handler handler);
 
+  // How a request is refused that no handler gets to see; else with the error at once.
+  using Refuser = std::function<void(const Request& request, Reply reply, const Status& status)>;
+  void OnRefusal(Refuser refuser) { refuser_ = std::move(refuser); }
+
   // Answers the request, itself or through its handler.
   void Dispatch(Request request, Reply reply) const;
 
@@ -49,10 +53,12 @@ class Router {
 
   // The route for search.method at or below `node`, whose depth is `depth` segments.
   const Route* Find(const Node& node, size_t depth, Search& search) const;
+  void Refuse(const Request& request, Reply reply, const Status& status) const;
   static const Route* Choose(const std::array<const Route*, kMethodCount>& routes, Search& search);
 
   std::unique_ptr<Node> root_;
   std::vector<std::unique_ptr<Route>> routes_;
+  Refuser refuser_;
 };
 
 }  // namespace queen::http

@@ -237,6 +237,7 @@ const pg::Statement kListTracesByName{
 const pg::Statement kCountTracesByName{
     "count_traces_by_name",
     "SELECT count(*) FROM queen.trace_names n JOIN queen.traces t ON t.id = n.trace_id"
+    " JOIN queen.partitions p ON p.id = t.partition_id JOIN queen.queues q ON q.id = p.queue_id"
     " WHERE n.name = $1",
     {kText}};
 
