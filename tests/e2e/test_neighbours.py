@@ -1,0 +1,76 @@
+"""I7: one caller's bad input never changes another caller's outcome, though their work shares a batch."""
+
+import concurrent.futures
+import http.client
+
+import pytest
+
+CALLERS = 32
+ROUNDS = 8
+
+
+@pytest.fixture
+def broker(postgres, make_broker):
+    return make_broker("--num-workers", "2", env=postgres.env()).start()
+
+
+def raw_push(broker, body):
+    connection = http.client.HTTPConnection(broker.host, broker.port, timeout=60)
+    connection.request("POST", "/api/v1/push", body)
+    reply = connection.getresponse()
+    text = reply.read()
+    connection.close()
+    return reply.status, text
+
+
+def all_at_once(bodies, send):
+    with concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+        return list(pool.map(send, bodies))
+
+
+def drain(broker, queue):
+    """The payloads of a queue."""
+    got = []
+    while (reply := broker.get(f"/api/v1/pop/queue/{queue}?batch=1000&partitions=100&autoAck=true")).status == 200:
+        got += [message["data"] for message in reply.json()["messages"]]
+    return got
+
+
+def body_of(queue, number, payload):
+    return b'{"items":[{"queue":"%s","partition":"p%d","payload":%s}]}' % (queue.encode(), number % 4, payload)
+
+
+def test_what_is_no_utf8_or_no_json_is_refused_alone(broker):
+    bad = [b'"\xff\xfe"', b'{"a":01}', b'"\xed\xa0\x80"', b'[1,', b'"\x00"']
+    good = 0
+    for turn in range(ROUNDS):
+        bodies = [body_of("utf8", n, bad[n % len(bad)] if n % 3 == 0 else b"%d" % (turn * CALLERS + n))
+                  for n in range(CALLERS)]
+        replies = all_at_once(bodies, lambda body: raw_push(broker, body))
+        for n, (status, text) in enumerate(replies):
+            assert status == (400 if n % 3 == 0 else 201), (n, status, text)
+            good += n % 3 != 0
+    assert len(drain(broker, "utf8")) == good
+
+
+def test_what_postgresql_refuses_fails_its_own_caller_only(postgres, broker):
+    assert broker.post("/api/v1/push", {"items": [{"queue": "refused", "payload": "first"}]}).status == 201
+    postgres.psql("""
+        CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF NEW.payloads LIKE '%poison%' THEN RAISE EXCEPTION 'poisoned' USING ERRCODE = '22000'; END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER poison BEFORE INSERT ON queen.segments FOR EACH ROW EXECUTE FUNCTION poison();""")
+    stored = 1
+    for turn in range(ROUNDS):
+        bodies = [body_of("refused", n, b'"poison"' if n % 5 == 0 else b"%d" % (turn * CALLERS + n))
+                  for n in range(CALLERS)]
+        replies = all_at_once(bodies, lambda body: raw_push(broker, body))
+        for n, (status, text) in enumerate(replies):
+            if n % 5 == 0:
+                assert b"queued" not in text, (n, status, text)
+            else:
+                assert status == 201 and b'"status":"queued"' in text, (n, status, text)
+                stored += 1
+    assert len(drain(broker, "refused")) == stored
