@@ -1,6 +1,9 @@
 // Answers to calls of many items, of which some met trouble: PostgreSQL is away, a limit is
-// reached, the outcome is unknown. Each such item says so by itself, so that nobody repeats what is
-// stored; but a call of which nothing had an effect is an error as a whole, which clients repeat.
+// reached, the outcome is unknown.
+//   push  each such item says so by itself, so that nobody repeats what is stored; but a call of
+//         which nothing was stored is an error as a whole, which clients repeat
+//   ack   an error as a whole: `success:false` means that a verdict was refused, and clients do not
+//         repeat that; acking again what was settled is harmless
 // On the loop that answers; refuses nothing.
 #pragma once
 
@@ -12,10 +15,11 @@
 
 namespace queen::sidecar {
 
-inline bool HasEffect(const PushOutcome& outcome) {
+// Whether the call of which this is an item must not be repeated.
+inline bool IsFinal(const PushOutcome& outcome) {
   return outcome.status != PushOutcome::Status::kFailed;
 }
-inline bool HasEffect(const AckOutcome& outcome) { return outcome.success; }
+inline bool IsFinal(const AckOutcome& /*outcome*/) { return false; }
 
 inline void SetTrouble(PushOutcome& outcome, const Status& trouble) {
   outcome = {PushOutcome::Status::kFailed, {}, trouble.message()};
@@ -29,7 +33,7 @@ inline void SetTrouble(AckOutcome& outcome, const Status& trouble) {
 template <typename Request, typename Outcome>
 void AnswerCall(Request& request, std::vector<Outcome> outcomes, const Status& trouble) {
   const bool any = std::any_of(outcomes.begin(), outcomes.end(),
-                               [](const Outcome& outcome) { return HasEffect(outcome); });
+                               [](const Outcome& outcome) { return IsFinal(outcome); });
   if (trouble.ok() || any) {
     request.done(request, std::move(outcomes));
   } else {

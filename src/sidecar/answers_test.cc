@@ -84,27 +84,26 @@ TEST(Gathered, RefusedItemsAloneAreNoTrouble) {
   ASSERT_TRUE(call.answer && call.answer->ok());
 }
 
-TEST(Gathered, AnAckWhoseOutcomeIsUnknownIsNoSuccess) {
+TEST(Gathered, AcksThatMetTroubleFailAsAWhole) {
   AckCallOf call(3, 3);
   call.gathered.TakePart({2}, Status(Code::kOutcomeUnknown));
   call.gathered.TakePart({0}, std::vector<AckOutcome>{Acked()});
-  call.gathered.TakePart({1}, Away());
-  ASSERT_TRUE(call.answer && call.answer->ok());
-  EXPECT_TRUE((**call.answer)[0].success);
-  EXPECT_FALSE((**call.answer)[1].success);
-  EXPECT_EQ((**call.answer)[1].error, Away().message());
-  EXPECT_FALSE((**call.answer)[2].success);
-  EXPECT_EQ((**call.answer)[2].error, Status(Code::kOutcomeUnknown).message());
-}
-
-TEST(Gathered, AcksOfWhichNoneSucceededFailAsAWhole) {
-  AckCallOf call(2, 2);
-  call.gathered.TakePart({0}, Away());
   AckOutcome refused;
   refused.error = "Invalid or expired lease";
   call.gathered.TakePart({1}, std::vector<AckOutcome>{refused});
   ASSERT_TRUE(call.answer);
-  EXPECT_EQ(call.answer->status().code(), Code::kDatabaseUnavailable);
+  EXPECT_EQ(call.answer->status().code(), Code::kOutcomeUnknown);
+}
+
+TEST(Gathered, RefusedAcksAreAnsweredOneByOne) {
+  AckCallOf call(2, 2);
+  AckOutcome refused;
+  refused.error = "Invalid or expired lease";
+  call.gathered.TakePart({0}, std::vector<AckOutcome>{Acked()});
+  call.gathered.TakePart({1}, std::vector<AckOutcome>{refused});
+  ASSERT_TRUE(call.answer && call.answer->ok());
+  EXPECT_TRUE((**call.answer)[0].success);
+  EXPECT_EQ((**call.answer)[1].error, refused.error);
 }
 
 }  // namespace
