@@ -40,6 +40,12 @@ void DedupMemory::Append(int64_t base_seq, int64_t count,
   ForgetOld();
 }
 
+void DedupMemory::ForgetIds() {
+  older_max_ = max_;
+  newest_.clear();
+  newest_.shrink_to_fit();
+}
+
 void DedupMemory::ForgetOld() {
   const int64_t oldest_ms = newest_.back().max.v7_millis() - kAgeMaxMs;
   auto kept = newest_.begin();

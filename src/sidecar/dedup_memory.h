@@ -37,6 +37,9 @@ class DedupMemory {
   // A gap before base_seq means that somebody else has written: what was known before is dropped.
   void Append(int64_t base_seq, int64_t count, const std::vector<std::string_view>& txns);
 
+  // Of every segment only the greatest id is kept, as of the older ones.
+  void ForgetIds();
+
   void Clear() { *this = DedupMemory(); }
 
  private:

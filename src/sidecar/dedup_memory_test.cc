@@ -62,6 +62,22 @@ TEST(DedupMemory, WhatIsSecondsOldIsKeptAsOneId) {
   EXPECT_TRUE(memory.IsNew(Id(10'001)));
 }
 
+TEST(DedupMemory, WithoutItsIdsItStillKnowsTheGreatest) {
+  DedupMemory memory;
+  const std::string a = Id(1000);
+  const std::string b = Id(2000);
+  memory.Append(0, 2, {a, b});
+  memory.ForgetIds();
+  EXPECT_EQ(memory.to(), 2);
+  EXPECT_FALSE(memory.IsNew(a));
+  EXPECT_FALSE(memory.IsNew(b));
+  EXPECT_FALSE(memory.IsNew(Id(1500)));  // it may have been there
+  EXPECT_TRUE(memory.IsNew(Id(2001)));
+  memory.Append(2, 1, {Id(3000)});
+  EXPECT_FALSE(memory.IsNew(a));
+  EXPECT_TRUE(memory.IsNew(Id(2500)));
+}
+
 TEST(DedupMemory, IdsInEitherCaseAreInDoubt) {
   DedupMemory memory;
   std::string id = Id(1000);

@@ -143,16 +143,17 @@ PushQueue::Partition& PushQueue::PartitionOf(std::string_view queue, std::string
   auto made = std::make_unique<Partition>();
   made->queue = queue;
   made->name = name;
-  made->idle_place = idle_.insert(idle_.end(), made.get());
+  made->idle_since_ms = loop_.NowMillis();
+  ListIdle(*made, idle_);
   return *partitions_.emplace(key_, std::move(made)).first->second;
 }
 
 // Puts a partition that has items where it belongs, unless it is on its way already.
 void PushQueue::Enqueue(Partition& partition) {
   if (partition.state != State::kIdle) return;
-  if (partition.idle_place != idle_.end()) {
-    idle_.erase(partition.idle_place);
-    partition.idle_place = idle_.end();
+  if (partition.idle_list != nullptr) {
+    partition.idle_list->erase(partition.idle_place);
+    partition.idle_list = nullptr;
   }
   if (MustStandAside(partition)) {
     StandAside(partition);
@@ -172,15 +173,28 @@ void PushQueue::BecomeIdle(Partition& partition) {
     return;
   }
   if (!aside_.empty()) aside_.erase(&partition);
-  partition.idle_place = idle_.insert(idle_.end(), &partition);
-  while (idle_.size() > limits_.idle_partitions_max) {
-    const Partition* oldest = idle_.front();
+  partition.idle_since_ms = loop_.NowMillis();
+  ListIdle(partition, idle_);
+  while (idle_.front()->idle_since_ms < partition.idle_since_ms - DedupMemory::kAgeMaxMs) {
+    Partition& older = *idle_.front();
     idle_.pop_front();
+    older.memory.ForgetIds();
+    ListIdle(older, long_idle_);
+  }
+  while (idle_.size() + long_idle_.size() > limits_.idle_partitions_max) {
+    std::list<Partition*>& list = long_idle_.empty() ? idle_ : long_idle_;
+    const Partition* oldest = list.front();
+    list.pop_front();
     key_ = oldest->queue;
     key_ += '\0';
     key_ += oldest->name;
     partitions_.erase(key_);
   }
+}
+
+void PushQueue::ListIdle(Partition& partition, std::list<Partition*>& list) {
+  partition.idle_list = &list;
+  partition.idle_place = list.insert(list.end(), &partition);
 }
 
 void PushQueue::Forget() {

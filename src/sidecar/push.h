@@ -94,8 +94,10 @@ class PushQueue final : public Scheduler::Source {
     State state = State::kIdle;
     std::deque<PushGroup> groups;
     DedupMemory memory;
-    int64_t pause_ms = 0;  // of the last pause, 0 when it was not busy
+    int64_t pause_ms = 0;                        // of the last pause, 0 when it was not busy
+    std::list<Partition*>* idle_list = nullptr;  // that it is in; nullptr: it has work
     std::list<Partition*>::iterator idle_place;
+    int64_t idle_since_ms = 0;
   };
   struct Batch {
     struct Part {
@@ -115,6 +117,7 @@ class PushQueue final : public Scheduler::Source {
   Partition& PartitionOf(std::string_view queue, std::string_view name);
   void Enqueue(Partition& partition);
   void BecomeIdle(Partition& partition);
+  void ListIdle(Partition& partition, std::list<Partition*>& list);
   void Retake(Partition& partition, std::vector<PushGroup> groups);
 
   void SendEnsure();
@@ -173,7 +176,9 @@ class PushQueue final : public Scheduler::Source {
 
   std::string key_;  // scratch for look-ups
   std::unordered_map<std::string, std::unique_ptr<Partition>> partitions_;
-  std::list<Partition*> idle_;  // least recently used first
+  // Both with the least recently used first; those idle for long remember less.
+  std::list<Partition*> idle_;
+  std::list<Partition*> long_idle_;
   std::deque<Partition*> unresolved_;
   std::deque<Partition*> ready_;
   std::unordered_set<Partition*> resolving_;

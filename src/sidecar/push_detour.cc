@@ -64,7 +64,8 @@ void PushQueue::StandAside(Partition& partition) {
   }
   Divert(partition);
   partition.state = State::kIdle;
-  partition.idle_place = idle_.insert(idle_.end(), &partition);
+  partition.idle_since_ms = loop_.NowMillis();
+  ListIdle(partition, idle_);
 }
 
 // Whether what waits in the partition waits for the buffer, rather than for PostgreSQL.
