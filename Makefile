@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format bench bench-smoke model clean
+.PHONY: help run build test check format bench bench-smoke model chaos clean
 
 JOBS ?= $(shell nproc)
 
@@ -46,6 +46,11 @@ model: build ## Compare a broker with a model of the contract at random (SECONDS
 	@scripts/setup run test
 	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
 		--brokers $(or $(BROKERS),1)
+
+chaos: build ## Kill broker, PostgreSQL and connections at random under load (SECONDS=60, SEED=n, BROKERS=1, FAULTS="--broker-kills 500")
+	@scripts/setup run test
+	@/usr/bin/python3 tests/chaos/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
+		--brokers $(or $(BROKERS),1) $(FAULTS)
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz

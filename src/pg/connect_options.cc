@@ -143,7 +143,6 @@ Status ConnectOptions::Validate() const {
 Keywords ConnectOptions::SessionSettings() const {
   Keywords pinned = {
       {"default_transaction_isolation", "read committed"},
-      {"default_transaction_read_only", "off"},
       {"synchronous_commit", "on"},
       {"search_path", "pg_catalog,pg_temp"},
       {"timezone", "UTC"},

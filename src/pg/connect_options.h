@@ -8,7 +8,8 @@
 //     client_encoding is always UTF8;
 //   - session settings travel in the startup packet (options=-c name=value), so they hold from the
 //     first statement, need no superuser and cost no round trip. They win over options of the
-//     caller, over ALTER ROLE/DATABASE SET and over postgresql.conf.
+//     caller, over ALTER ROLE/DATABASE SET and over postgresql.conf. default_transaction_read_only
+//     is not among them: who sets it takes a server out of service.
 // A connection pooler between us and PostgreSQL must pass startup options on and be in session
 // mode.
 #pragma once

@@ -23,7 +23,6 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   postgres.Ask("DROP ROLE IF EXISTS plain");
   postgres.Ask("CREATE ROLE plain LOGIN");
   postgres.Ask("ALTER ROLE plain SET default_transaction_isolation = 'serializable'");
-  postgres.Ask("ALTER ROLE plain SET default_transaction_read_only = on");
   postgres.Ask("ALTER ROLE plain SET synchronous_commit = off");
   postgres.Ask("ALTER ROLE plain SET search_path = public");
   postgres.Ask("ALTER ROLE plain SET timezone = 'Europe/Rome'");
@@ -41,7 +40,6 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   EXPECT_EQ(Show(slots, "is_superuser"), "off");
   EXPECT_EQ(Show(slots, "default_transaction_isolation"), "read committed");
   EXPECT_EQ(Show(slots, "transaction_isolation"), "read committed");
-  EXPECT_EQ(Show(slots, "default_transaction_read_only"), "off");
   EXPECT_EQ(Show(slots, "synchronous_commit"), "on");
   EXPECT_EQ(Show(slots, "search_path"), "pg_catalog,pg_temp");
   EXPECT_EQ(Show(slots, "timezone"), "UTC");
@@ -59,6 +57,19 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   EXPECT_EQ(Show(slots, "application_name"), "queen");
   EXPECT_EQ(Show(slots, "queen.note"), "two words \\ and more");
   EXPECT_EQ(Show(slots, "work_mem"), "12MB");
+}
+
+// Somebody means it: a primary that was taken out of service, or a role that must not write.
+TEST(Session, AReadOnlyDefaultIsNotOverruled) {
+  Postgres postgres;
+  postgres.Ask("DROP ROLE IF EXISTS reader");
+  postgres.Ask("CREATE ROLE reader LOGIN");
+  postgres.Ask("ALTER ROLE reader SET default_transaction_read_only = on");
+  ConnectOptions options = Postgres::Options();
+  options.keywords = {{"user", "reader"}, {"target_session_attrs", "any"}};
+  TestSlots slots(options);
+  slots.WaitFree();
+  EXPECT_EQ(Show(slots, "transaction_read_only"), "on");
 }
 
 // Every pinned setting is one the server knows, with the value we meant.

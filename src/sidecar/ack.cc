@@ -1,6 +1,7 @@
 #include "sidecar/ack.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "sidecar/answers.h"
@@ -10,6 +11,8 @@ namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kPauseMs = 5;
+constexpr int64_t kPauseMaxMs = 100;
+constexpr int64_t kTickMs = 500;
 
 int64_t KeyNumber(PartitionId partition, int32_t group_id) {
   return int64_t{partition.value} << 32 | static_cast<uint32_t>(group_id);
@@ -32,7 +35,9 @@ AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex
       delivered_(delivered),
       limits_(limits),
       freed_(std::move(freed)),
-      pause_(loop, [this] { OnPauseOver(); }) {}
+      pause_ms_(kPauseMs),
+      pause_(loop, [this] { OnPauseOver(); }),
+      tick_(loop, [this] { OnTick(); }) {}
 
 // ---- from the callers
 
@@ -69,6 +74,7 @@ void AckQueue::Submit(AckRequest request) {
     }
   }
   if (call->open == 0) return;
+  if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
   if (complete) {
     Distribute(call);
   } else {
@@ -79,6 +85,7 @@ void AckQueue::Submit(AckRequest request) {
 
 void AckQueue::Shutdown() {
   pause_.Stop();
+  tick_.Stop();
   std::vector<std::shared_ptr<AckCall>> left(find_.begin(), find_.end());
   for (const auto& [number, key] : keys_) {
     for (const AckGroup& group : key->groups) left.push_back(group.call);
@@ -274,6 +281,7 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
     OnFailed(*batch, result);
     return;
   }
+  pause_ms_ = kPauseMs;
   const pg::Rows& rows = result.rows[0];
   for (int i = 0; i < rows.rows(); ++i) {
     Batch::Row& row = batch->rows[static_cast<size_t>(rows.Int4(i, 0)) - 1];
@@ -340,6 +348,7 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
   const bool one_group = batch.rows.size() == 1 && batch.rows[0].groups.size() == 1;
   const bool unknown = result.outcome == pg::Outcome::kUnknown;
   const bool may_repeat = unknown || result.status.retryable();
+  if (may_repeat) pause_ms_ = std::min(pause_ms_ * 2, kPauseMaxMs);
   if (!may_repeat && !one_group) {
     log::Warn("PostgreSQL refused a batch of acks; sending them caller by caller",
               {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
@@ -373,7 +382,7 @@ void AckQueue::GoAgain(Batch::Row& row) {
     return;
   }
   paused_.push_back(&key);
-  if (!pause_.IsActive()) pause_.Start(kPauseMs);
+  if (!pause_.IsActive()) pause_.Start(pause_ms_);
 }
 
 void AckQueue::OnPauseOver() {
@@ -381,6 +390,28 @@ void AckQueue::OnPauseOver() {
   paused_.clear();
   for (Key* key : keys) Release(*key);
   scheduler_.Wake();
+}
+
+// Nobody may send them for a long time: no connection is up, or all are busy.
+void AckQueue::OnTick() {
+  const int64_t now = loop_.NowMillis();
+  std::vector<std::shared_ptr<AckCall>> unfound;
+  std::erase_if(find_, [&](const std::shared_ptr<AckCall>& call) {
+    if (call->deadline_ms > now) return false;
+    unfound.push_back(call);
+    return true;
+  });
+  std::vector<AckGroup> late;  // their keys let go of them when they are next looked at
+  for (const auto& [number, key] : keys_) {
+    std::copy_if(key->groups.begin(), key->groups.end(), std::back_inserter(late),
+                 [&](const AckGroup& group) { return group.call->deadline_ms <= now; });
+  }
+  if (items_waiting_ == 0) tick_.Stop();
+  const Status status = scheduler_.AnyUp()
+                            ? Status(Code::kOverloaded, "The ack waited for too long")
+                            : Status(Code::kDatabaseUnavailable);
+  for (const auto& call : unfound) FailCall(*call, status);
+  for (const AckGroup& group : late) Fail(group, status);
 }
 
 // Items whose call was answered meanwhile are nobody's any more.

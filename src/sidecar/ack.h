@@ -6,6 +6,8 @@
 // How a batch may end: `again` rows and retryable failures go again until their deadline; a refused
 // batch is sent caller by caller (I7); after an unknown end completed acks are simply repeated,
 // other verdicts are answered outcome_unknown, because counting a failure twice would be wrong.
+// What waits for a connection is answered 503 at its deadline; what is in flight is bounded by the
+// connection's own.
 #pragma once
 
 #include <deque>
@@ -73,6 +75,7 @@ class AckQueue final : public Scheduler::Source {
   static void DropDecided(Key& key);
   void Release(Key& key);
   void OnPauseOver();
+  void OnTick();
 
   void Decide(AckCall& call, uint32_t item, AckOutcome outcome);
   // The items could not be carried out, or nobody knows: each is answered with `status`.
@@ -91,7 +94,9 @@ class AckQueue final : public Scheduler::Source {
   std::deque<Key*> ready_;
   std::vector<Key*> paused_;
   int64_t items_waiting_ = 0;
+  int64_t pause_ms_;  // grows while batches fail
   Timer pause_;
+  Timer tick_;  // runs while anything waits
 };
 
 }  // namespace queen::sidecar

@@ -15,10 +15,10 @@ void Lookups::Ask(const pg::Statement& statement, pg::Params params, pg::BatchCa
   scheduler_.Wake();
 }
 
-void Lookups::Shutdown() {
+void Lookups::Refuse(const Status& status) {
   std::deque<Question> left = std::move(waiting_);
   waiting_.clear();
-  for (Question& question : left) question.callback(pg::NotSent(Status(Code::kShuttingDown)));
+  for (Question& question : left) question.callback(pg::NotSent(status));
 }
 
 void Lookups::SendOne() {

@@ -17,8 +17,8 @@ class Lookups final : public Scheduler::Source {
   // The callback may run inside this call when the question cannot be asked.
   void Ask(const pg::Statement& statement, pg::Params params, pg::BatchCallback callback);
 
-  // The slots are closed: answers whatever still waits.
-  void Shutdown();
+  // No slot will take it soon, or ever: answers whatever still waits.
+  void Refuse(const Status& status);
 
   bool HasWork() const override { return !waiting_.empty(); }
   void SendOne() override;

@@ -12,6 +12,7 @@ constexpr size_t kStageCount = 8;
 constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
+constexpr int64_t kPauseMaxMs = 100;
 
 }  // namespace
 
@@ -186,6 +187,7 @@ void PopStateMachine::StopWaiting() {
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
+  paused_.clear();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
   for (const PopPtr& pop : left) Fail(pop, Status(Code::kShuttingDown));
@@ -323,13 +325,24 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
       Fail(pop, result.status);
     } else if (may_repeat && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
       Fail(pop, Status(Code::kDatabaseUnavailable));
+    } else if (may_repeat) {
+      Pause(pop, stage);
     } else {
-      if (!may_repeat) pop->alone = true;
+      pop->alone = true;
       stage.push_back(pop);
     }
     // Nobody will read what was leased for it.
     if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
   }
+}
+
+// What fails now fails again if it is asked again at once, and PostgreSQL writes to its log each
+// time.
+void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
+  pop->pause_ms = std::clamp<int64_t>(pop->pause_ms * 2, 1, kPauseMaxMs);
+  const int64_t until_ms = loop_.NowMillis() + pop->pause_ms;
+  paused_.emplace(until_ms, std::pair(pop, &stage));
+  SetTimer(until_ms);
 }
 
 // ---- to and from PostgreSQL

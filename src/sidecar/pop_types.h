@@ -64,6 +64,7 @@ struct Pop {
   int64_t resolve_round = 0;  // the first round of its group's resolve that saw all before it came
   int64_t tail_read = 0;      // the first tail read that did; 0: not asked for yet
   int64_t hints_upto = 0;     // of its group, those it waits for to be checked
+  int64_t pause_ms = 0;       // the last one before it was tried again
   int misses = 0;             // candidates in a row that had nothing
   bool confirmed = false;     // the database has said since it came what is ready
   bool again = false;         // the lease said: ask again at once

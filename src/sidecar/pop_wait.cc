@@ -22,6 +22,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   }
   PopGroup& group = *pop->group;
   pop->state = PopState::kWaiting;
+  pop->pause_ms = 0;
   group.waiters.push_back(pop);
   ++waiting_;
   EndRest(group);
@@ -108,7 +109,13 @@ void PopStateMachine::OnTimer() {
       Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
     }
   }
+  for (; !paused_.empty() && paused_.begin()->first <= now; paused_.erase(paused_.begin())) {
+    const auto& [pop, stage] = paused_.begin()->second;
+    stage->push_back(pop);
+    scheduler_.Wake();
+  }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
+  if (!paused_.empty()) next = std::min(next, paused_.begin()->first);
   for (auto& [key, group] : groups_) {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
       WakeWaiters(*group, partition, {});

@@ -1,16 +1,19 @@
 #include "sidecar/renew.h"
 
+#include <algorithm>
+
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kPauseMs = 10;
+constexpr int64_t kPauseMaxMs = 100;
 
 }  // namespace
 
 RenewQueue::RenewQueue(Loop& loop, Scheduler& scheduler)
-    : loop_(loop), scheduler_(scheduler), pause_(loop, [this] {
+    : loop_(loop), scheduler_(scheduler), pause_ms_(kPauseMs), pause_(loop, [this] {
         for (Renewal& renewal : paused_) waiting_.push_back(std::move(renewal));
         paused_.clear();
         scheduler_.Wake();
@@ -30,13 +33,13 @@ void RenewQueue::Submit(RenewRequest request, RenewDone done) {
   scheduler_.Wake();
 }
 
-void RenewQueue::Shutdown() {
+void RenewQueue::Refuse(const Status& status) {
   pause_.Stop();
   for (Renewal& renewal : paused_) waiting_.push_back(std::move(renewal));
   paused_.clear();
   std::deque<Renewal> left = std::move(waiting_);
   waiting_.clear();
-  for (Renewal& renewal : left) renewal.done(Status(Code::kShuttingDown));
+  for (Renewal& renewal : left) renewal.done(status);
 }
 
 void RenewQueue::SendOne() {
@@ -59,6 +62,7 @@ void RenewQueue::SendOne() {
 }
 
 void RenewQueue::OnRenewed(std::vector<Renewal> renewals, const pg::BatchResult& result) {
+  pause_ms_ = result.ok() ? kPauseMs : std::min(pause_ms_ * 2, kPauseMaxMs);
   if (!result.ok()) {
     for (Renewal& renewal : renewals) GoAgain(std::move(renewal), result.status);
     return;
@@ -84,7 +88,7 @@ void RenewQueue::GoAgain(Renewal renewal, const Status& status) {
     return;
   }
   paused_.push_back(std::move(renewal));
-  if (!pause_.IsActive()) pause_.Start(kPauseMs);
+  if (!pause_.IsActive()) pause_.Start(pause_ms_);
 }
 
 }  // namespace queen::sidecar

@@ -21,8 +21,8 @@ class RenewQueue final : public Scheduler::Source {
 
   void Submit(RenewRequest request, RenewDone done);
 
-  // The slots are closed: answers whatever still waits.
-  void Shutdown();
+  // No slot will take it soon, or ever: answers whatever still waits.
+  void Refuse(const Status& status);
 
   bool HasWork() const override { return !waiting_.empty(); }
   void SendOne() override;
@@ -41,6 +41,7 @@ class RenewQueue final : public Scheduler::Source {
   Scheduler& scheduler_;
   std::deque<Renewal> waiting_;
   std::vector<Renewal> paused_;
+  int64_t pause_ms_;  // grows while batches fail
   Timer pause_;
 };
 

@@ -71,8 +71,8 @@ void Sidecar::Close(UniqueFunction<void()> done) {
   slots_.Close([this, done = std::move(done)]() mutable {
     push_.Shutdown();
     ack_.Shutdown();
-    renew_.Shutdown();
-    lookups_.Shutdown();
+    renew_.Refuse(Status(Code::kShuttingDown));
+    lookups_.Refuse(Status(Code::kShuttingDown));
     pop_.Shutdown();
     done();
   });
@@ -123,6 +123,8 @@ void Sidecar::OnDown() {
   if (!scheduler_.AnyUp()) {
     last_beat_ms_ = 0;
     if (!down_since_ms_) down_since_ms_ = loop_.NowMillis();
+    renew_.Refuse(Status(Code::kDatabaseUnavailable));
+    lookups_.Refuse(Status(Code::kDatabaseUnavailable));
   }
   cache_.Clear();
   delivered_.Clear();

@@ -4,6 +4,7 @@ Every choice comes from the seed; what the machine makes of it (who is served fi
 """
 
 import multiprocessing
+import os
 import random
 import threading
 import time
@@ -11,6 +12,7 @@ import traceback
 
 from .client import Client, Unanswered, uuid7
 from .events import Consumed, Delivery, Pushed
+from .progress import Progress
 
 QUEUE = "history.orders"
 GROUPS = (None, "billing", "shipping")  # None: queue mode
@@ -19,14 +21,20 @@ SHORT_SECONDS = 1
 FAULT_SECONDS = 3
 HOT_SHARE = 0.6
 STALL_SECONDS = 20
+BACKLOG = 5_000
+LOST_LEASE = "Invalid or expired lease"
 
 
 class Plan:
     """What a run is made of."""
 
     def __init__(self, messages=200_000, producers=4, consumers=3, hot=4, cold=200, seed=0,
-                 push_to=(), pop_from=(), faults=False, batch=400):
+                 push_to=(), pop_from=(), faults=False, batch=400, rate=None):
+        # None: for as long as `during` of run() takes. Then the backlog is bounded, because all of it
+        # is consumed at the end.
         self.messages = messages
+        self.rate = rate  # most messages a second, of all producers
+        self.progress = Progress(GROUPS)
         self.producers = producers
         self.consumers = consumers  # per group
         self.partitions_hot = [f"hot-{i}" for i in range(hot)]
@@ -59,11 +67,29 @@ class Producer:
         self.past = []  # (partition, transactionId, message id, sequence)
 
     def run(self, count):
-        """Pushes `count` messages, in order within each partition."""
-        while count > 0:
-            batch = min(count, self.rng.choice((1, 10, self.plan.batch, self.plan.batch)))
+        """Pushes `count` messages (None: until the run is over), in order within each partition."""
+        while count is None or count > 0:
+            batch = self.rng.choice((1, 10, self.plan.batch, self.plan.batch))
+            if count is None:
+                if not self._may_go_on():
+                    return
+            else:
+                batch = min(count, batch)
+                count -= batch
+            began = time.monotonic()
             self._push(batch)
-            count -= batch
+            Progress.add(self.plan.progress.pushed, batch)
+            if self.plan.rate:
+                share = batch * self.plan.producers / self.plan.rate
+                self.plan.progress.over.wait(max(0.0, began + share - time.monotonic()))
+
+    def _may_go_on(self):
+        progress = self.plan.progress
+        while not progress.over.is_set():
+            if progress.pushed.value - progress.done() < BACKLOG:
+                return True
+            progress.over.wait(0.01)
+        return False
 
     def _push(self, count):
         items = []
@@ -203,6 +229,7 @@ class Consumer:
         except Unanswered:
             if not self.plan.faults:
                 raise
+            time.sleep(0.02)
             return
         got = time.monotonic()
         if status == 503 and self.plan.faults:
@@ -266,6 +293,15 @@ class Consumer:
         answered = time.monotonic()
         if status != 200 or len(outcomes) != len(acks):
             raise AssertionError(f"ack of {len(acks)}: {status} {str(outcomes)[:500]}")
+        if self.plan.faults:
+            # Some of the call met trouble, the rest did not: repeated, because an earlier attempt
+            # without an answer may have settled them.
+            again = [ack for ack, outcome in zip(acks, outcomes)
+                     if not outcome["success"] and outcome["error"] != LOST_LEASE]
+            if again:
+                time.sleep(0.05)
+                self._send(again, deliveries, patient, single=False)
+        completed = 0
         with self.group.lock:
             consumed = self.group.consumed
             for (partition, offset, ack), outcome in zip(acks, outcomes):
@@ -274,19 +310,21 @@ class Consumer:
                     if patient and not self.plan.faults:
                         consumed.wrong.append(f"{partition}@{offset} {ack}: {outcome}")
                 elif ack["status"] == "completed":
-                    consumed.completed.setdefault((partition, offset), answered)
+                    if consumed.completed.setdefault((partition, offset), answered) == answered:
+                        completed += 1
                     self.group.progress = answered
                 else:
                     consumed.failed[partition, offset] += 1
                     if outcome["dlq"]:
                         consumed.wrong.append(f"{partition}@{offset} went to the DLQ: {outcome}")
+        Progress.add(self.plan.progress.completed[self.group.name], completed)
 
 
 # ---- processes
 
 
-def _in_threads(workers):
-    """Runs them to their end; the first error is raised."""
+def _in_threads(workers, progress):
+    """Runs them to their end; returns what went wrong."""
     errors = []
 
     def guarded(work):
@@ -294,6 +332,7 @@ def _in_threads(workers):
             work()
         except BaseException:  # pylint: disable=broad-except
             errors.append(traceback.format_exc())
+            progress.failed.set()
     threads = [threading.Thread(target=guarded, args=(work,)) for work in workers]
     for thread in threads:
         thread.start()
@@ -304,14 +343,16 @@ def _in_threads(workers):
 
 def _produce(plan, numbers, pipe):
     producers = [Producer(plan, number) for number in numbers]
-    share = plan.messages // plan.producers
-    errors = _in_threads([lambda p=producer: p.run(share) for producer in producers])
+    share = plan.messages and plan.messages // plan.producers
+    errors = _in_threads([lambda p=producer: p.run(share) for producer in producers],
+                         plan.progress)
     pipe.send(([producer.pushed for producer in producers], errors))
 
 
 def _consume(plan, name, total, pipe):
     group = Group(name, total)
-    errors = _in_threads([Consumer(plan, group, number).run for number in range(plan.consumers)])
+    errors = _in_threads([Consumer(plan, group, number).run for number in range(plan.consumers)],
+                         plan.progress)
     client = Client(plan.pop_from[0])
     status, extra = client.pop(QUEUE, consumerGroup=name, batch=1000, partitions=1000)
     if status != 204:
@@ -319,23 +360,34 @@ def _consume(plan, name, total, pipe):
     pipe.send((group.consumed, errors))
 
 
+def _apart(target, *args):
+    """In a new process: lets go of the parent's sockets, which must be closed when the parent closes
+    them. Their numbers stay taken, because objects of the parent still believe to own them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        if number > 2 and number not in (nothing, args[-1].fileno()):
+            try:
+                os.dup2(nothing, number)
+            except OSError:  # it was the listing's own
+                pass
+    target(*args)
+
+
 def run(plan, during=None):
     """(list of Pushed, list of Consumed, seconds). `during()` runs beside it, in this thread."""
     context = multiprocessing.get_context("fork")
     total = context.Value("q", -1)
     began = time.monotonic()
+    processes = []
 
     def start(target, *args):
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=target, args=(*args, theirs), daemon=True)
+        process = context.Process(target=_apart, args=(target, *args, theirs), daemon=True)
         process.start()
         theirs.close()
+        processes.append(process)
         return process, ours
-    numbers = list(range(plan.producers))
-    producing = [start(_produce, plan, part) for part in (numbers[::2], numbers[1::2]) if part]
-    consuming = [start(_consume, plan, name, total) for name in GROUPS]
-    if during:
-        during()
 
     def collect(started):
         results = []
@@ -346,6 +398,18 @@ def run(plan, during=None):
                 raise AssertionError("\n".join(errors))
             results.append(result)
         return results
-    pushed = [producer for part in collect(producing) for producer in part]
-    total.value = sum(len(producer.stored) for producer in pushed)
-    return pushed, collect(consuming), time.monotonic() - began
+    numbers = list(range(plan.producers))
+    producing = [start(_produce, plan, part) for part in (numbers[::2], numbers[1::2]) if part]
+    consuming = [start(_consume, plan, name, total) for name in GROUPS]
+    try:
+        try:
+            if during:
+                during()
+        finally:
+            plan.progress.over.set()
+        pushed = [producer for part in collect(producing) for producer in part]
+        total.value = sum(len(producer.stored) for producer in pushed)
+        return pushed, collect(consuming), time.monotonic() - began
+    finally:
+        for process in processes:
+            process.terminate()  # a failed run leaves nobody behind

@@ -28,11 +28,13 @@ class Broker:
     """Made stopped; `start` it. Without a database in `env` it runs its own cluster in `data_dir`.
 
     `env` is added to an almost empty environment; `args` are added to `queen serve`. A `data_dir`
-    given by the caller is kept by `close`, for another broker to continue with.
+    given by the caller is kept by `close`, for another broker to continue with. `program` is another
+    binary than the one under test; it may be changed while the broker is stopped.
     """
 
-    def __init__(self, *args, env=None, data_dir=None, port=None):
+    def __init__(self, *args, env=None, data_dir=None, port=None, program=None):
         self.args = list(args)
+        self.program = program or binary()
         self.directory = tempfile.mkdtemp(prefix="queen-test-broker.", dir="/tmp")
         os.chmod(self.directory, 0o755)  # the cluster's user passes through
         self.data_dir = data_dir or os.path.join(self.directory, "data")
@@ -64,7 +66,7 @@ class Broker:
 
     def command(self):
         """What `start` runs."""
-        return [binary(), "serve", "--host", self.host, "--port", str(self.port), "--data-dir",
+        return [self.program, "serve", "--host", self.host, "--port", str(self.port), "--data-dir",
                 self.data_dir] + self.args
 
     def start(self, until="ready", seconds=90):

@@ -124,6 +124,19 @@ class Postgres:
         self._process.wait(timeout=60)
         wait_until(lambda: not any(is_running(pid) for pid in victims), what="the servers to die")
 
+    def kill_postmaster(self):
+        """Only the first process dies; the others notice. Returns when they have ended as well."""
+        children = children_of(self._process.pid)
+        send(self._process.pid, signal.SIGKILL)
+        self._process.wait(timeout=60)
+        wait_until(lambda: not any(is_running(pid) for pid in children), 60, "the servers to end")
+
+    def backends(self, where="true"):
+        """Pids of queen's connections that fulfil a condition on pg_stat_activity."""
+        return [int(pid) for pid in self.psql(
+            "SELECT pid FROM pg_stat_activity WHERE usename = 'queen' AND backend_type = "
+            f"'client backend' AND {where}", "postgres", "postgres").split()]
+
     def pause(self):
         """Stops every process without closing anything: connections hang, new ones too."""
         send(self._process.pid, signal.SIGSTOP)  # first, so that it starts no more children

@@ -1,0 +1,56 @@
+"""Strangers take every connection that PostgreSQL gives, and the broker is left without any."""
+
+from chaos.load import under_load
+from chaos.probes import Probes
+from chaos.stranger import Refused, Stranger
+from support.process import wait_until
+
+TOO_MANY = "53300"
+
+
+def take_all_slots(postgres, strangers):
+    """Until the broker has no connection and gets none."""
+    def all_taken():
+        try:
+            while True:
+                strangers.append(Stranger(postgres))
+        except Refused as refused:
+            assert refused.sqlstate == TOO_MANY, refused
+        postgres.psql("SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity "
+                      "WHERE application_name = 'queen' LIMIT 1", "postgres", "postgres")
+        return not postgres.backends("application_name = 'queen'")
+    wait_until(all_taken, 60, "the strangers to have all connections", interval=0)
+
+
+def test_all_connections_are_taken_by_others(make_broker, make_postgres):
+    postgres = make_postgres({"max_connections": "30"})
+    broker = make_broker("--num-workers", "2", env=postgres.env()).start()
+    probes = Probes(broker)
+
+    def during(progress):
+        strangers = []
+        take_all_slots(postgres, strangers)
+        broker.wait_for("/readyz", 503)
+        probes.all_refused()
+        wait_until(lambda: TOO_MANY in broker.log(), 60, "the reason in the log")
+        for stranger in strangers:
+            stranger.close()
+        broker.wait_for("/readyz", 200)
+        progress.wait(300)
+    assert under_load([broker], during)
+    probes.recovered()
+
+
+def test_some_connections_are_enough(make_broker, make_postgres):
+    """What is left for the broker serves, the rest come when there is room."""
+    postgres = make_postgres({"max_connections": "12"})
+    strangers = [Stranger(postgres) for _ in range(4)]
+    broker = make_broker("--num-workers", "2", "--sidecar-pool-size", "8", env=postgres.env())
+    broker.start(until="live")
+
+    def during(progress):
+        progress.wait(500)
+        for stranger in strangers:
+            stranger.close()
+        progress.wait(500)
+    assert under_load([broker], during)
