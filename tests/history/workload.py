@@ -293,17 +293,12 @@ class Consumer:
         answered = time.monotonic()
         if status != 200 or len(outcomes) != len(acks):
             raise AssertionError(f"ack of {len(acks)}: {status} {str(outcomes)[:500]}")
-        if self.plan.faults:
-            # Some of the call met trouble, the rest did not: repeated, because an earlier attempt
-            # without an answer may have settled them.
-            again = [ack for ack, outcome in zip(acks, outcomes)
-                     if not outcome["success"] and outcome["error"] != LOST_LEASE]
-            if again:
-                time.sleep(0.05)
-                self._send(again, deliveries, patient, single=False)
+        strange = [outcome for outcome in outcomes
+                   if not outcome["success"] and outcome["error"] != LOST_LEASE]
         completed = 0
         with self.group.lock:
             consumed = self.group.consumed
+            consumed.wrong += [f"ack: {outcome}" for outcome in strange]
             for (partition, offset, ack), outcome in zip(acks, outcomes):
                 deliveries[partition].ended = sent
                 if not outcome["success"]:
