@@ -75,11 +75,27 @@ Shared::Shared(const config::Config& the_config)
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
       database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
+  shards.maintenance = &maintenance;
 }
 
 bool Shared::AllUp() const {
   return std::all_of(database_up.begin(), database_up.end(),
                      [](const std::atomic<bool>& up) { return up.load(); });
+}
+
+api::MaintenanceStatus Shared::CheckMaintenance() const {
+  api::MaintenanceStatus status;
+  status.push_paused = maintenance.push();
+  status.pop_paused = maintenance.pop();
+  status.database_up = AllUp();
+  if (!buffer) return status;
+  const buffer::FileBufferStats stats = buffer->stats();
+  status.buffered_messages = stats.pending_messages;
+  status.buffer_healthy = stats.healthy;
+  status.failed_messages = stats.failed_messages;
+  status.failed_files = stats.failed_files;
+  status.failed_bytes = stats.failed_bytes;
+  return status;
 }
 
 struct Worker::Parts {
@@ -89,8 +105,15 @@ struct Worker::Parts {
         sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
                 shared.capacity, shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
-        queue_manager(loop, *shared.admin, shared.capacity),
-        context{engine, queue_manager, loop, std::move(health), {}, {}, shared.cipher},
+        queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
+        context{.engine = engine,
+                .admin = queue_manager,
+                .loop = loop,
+                .health = std::move(health),
+                .producer_sub = {},
+                .pop_paused = [&shared] { return shared.maintenance.pop(); },
+                .maintenance = [&shared] { return shared.CheckMaintenance(); },
+                .cipher = shared.cipher},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
     health_tick.Start(0, kHealthTickMs);

@@ -102,6 +102,10 @@ Sidecar& EngineRouter::Here() const {
 // ---- push
 
 void EngineRouter::Push(PushRequest request) {
+  if (shards_.buffer == nullptr && shards_.maintenance->push()) {
+    request.done(request, Status(Code::kOverloaded, "Pushes are paused by maintenance"));
+    return;
+  }
   size_t owner = SIZE_MAX;
   for (const PushItem& item : request.items) {
     const size_t own = shards_.OwnerOfQueue(item.queue);
@@ -127,7 +131,9 @@ CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
   if (request.namespace_name || request.task) {
     Sidecar& sidecar = Here();
     auto family = std::make_shared<FamilyPop>(
-        here_, *this, sidecar.lookups(), [&sidecar] { return sidecar.pop().may_wait(); },
+        here_, *this, sidecar.lookups(),
+        FamilyPop::Conditions{[&sidecar] { return sidecar.pop().may_wait(); },
+                              [this] { return shards_.maintenance->pop(); }},
         std::move(request), std::move(done));
     family->Start();
     return [family] { family->Cancel(); };

@@ -49,7 +49,7 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
     Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
     return;
   }
-  if (!waits && !scheduler_.AnyUp()) {
+  if (!waits && !paused_ && !scheduler_.AnyUp()) {
     Fail(pop, Status(Code::kDatabaseUnavailable));
     return;
   }
@@ -183,6 +183,16 @@ void PopStateMachine::StopWaiting() {
   for (const PopPtr& pop : waiters) Finish(pop, PopState::kEmpty, PopResult{});
 }
 
+void PopStateMachine::SetPaused(bool paused) {
+  loop_.AssertOwner();
+  paused_ = paused;
+  if (paused) return;
+  for (auto& [key, group] : groups_) {
+    for (const PopPtr& pop : group->waiters) Unconfirm(*pop);
+    WakeAll(*group);
+  }
+}
+
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
@@ -210,6 +220,11 @@ void PopStateMachine::Advance(const PopPtr& pop) {
     return;
   }
   PopGroup& group = *pop->group;
+  // While paused nothing is taken; but a first pop has its group's start recorded.
+  if (paused_ && (group.named() || !scheduler_.AnyUp())) {
+    Wait(pop);
+    return;
+  }
   if (!group.named()) {
     pop->state = PopState::kNaming;
     naming_.push_back(pop);

@@ -75,6 +75,9 @@ class PopStateMachine final : public Scheduler::Source {
   void OnQueueChanged(const std::string& queue);
   // As OnQueueChanged, of every queue.
   void OnQueuesChanged();
+  // Maintenance. While paused a pop is answered that there is nothing, with `wait` at its deadline;
+  // what is on its way to or from PostgreSQL arrives. At the end whoever waits tries again.
+  void SetPaused(bool paused);
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
@@ -192,6 +195,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
   size_t waiting_ = 0;
   bool may_wait_ = true;
+  bool paused_ = false;
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;

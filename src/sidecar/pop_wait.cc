@@ -53,6 +53,7 @@ void PopStateMachine::WakeAll(PopGroup& group) {
 
 template <typename Wants>
 void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
+  if (paused_) return;
   std::vector<PopPtr> woken;
   for (auto waiter = group.waiters.begin();
        waiter != group.waiters.end() && woken.size() < count;) {
@@ -142,7 +143,7 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
                  limits_.check_max_ms);
   }
   group.check_at_ms = now + group.check_interval_ms;
-  if (!scheduler_.AnyUp()) return;
+  if (paused_ || !scheduler_.AnyUp()) return;
   const bool light = group.check_interval_ms >= kLightCheckMs;
   const bool in_flight = group.check_queued || group.checks_in_flight > 0;
   bool any_wildcard = false;
