@@ -59,7 +59,7 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
 
 void AddRoutes(const Context& context, http::Router& router) {
   AddAdminRoutes(context, router);
-  router.Add(Method::kPost, "/api/v1/push", Bind(context, HandlePush));
+  router.Add(Method::kPost, kPushPath, Bind(context, HandlePush));
   router.Add(Method::kGet, "/api/v1/pop", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue/partition/:partition",

@@ -130,11 +130,20 @@ void EngineRouter::PushSplit(PushRequest request) {
 CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
   if (request.namespace_name || request.task) {
     Sidecar& sidecar = Here();
+    if (family_pops_ >= sidecar.pop().pops_max()) {
+      done(Status(Code::kOverloaded, "Too many pops are waiting"));
+      return nullptr;
+    }
+    ++family_pops_;
+    PopDone answer = [this, done = std::move(done)](Result<PopResult> result) mutable {
+      --family_pops_;
+      done(std::move(result));
+    };
     auto family = std::make_shared<FamilyPop>(
         here_, *this, sidecar.lookups(),
         FamilyPop::Conditions{[&sidecar] { return sidecar.pop().may_wait(); },
                               [this] { return shards_.maintenance->pop(); }},
-        std::move(request), std::move(done));
+        std::move(request), std::move(answer));
     family->Start();
     return [family] { family->Cancel(); };
   }

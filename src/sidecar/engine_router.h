@@ -71,6 +71,7 @@ class EngineRouter final : public Engine {
   const Shards& shards_;
   Loop& here_;
   state::DeliveredIndex& delivered_;
+  size_t family_pops_ = 0;  // open
 };
 
 }  // namespace queen::sidecar

@@ -16,11 +16,13 @@ constexpr size_t kDoubtMax = 1'000;
 }  // namespace
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                                 const PopLimits& limits, OwnBrokers own)
+                                 const PopLimits& limits, OwnBrokers own,
+                                 std::function<bool()> replies_full)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
       limits_(limits),
+      replies_full_(std::move(replies_full)),
       tail_(own),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
@@ -47,6 +49,10 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   pops_.emplace(ticket, pop);
   if (pops_.size() > limits_.pops_max) {
     Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
+    return;
+  }
+  if (!waits && !paused_ && RepliesFull()) {
+    Fail(pop, Status(Code::kOverloaded, "Too many replies wait to be taken"));
     return;
   }
   if (!waits && !paused_ && !scheduler_.AnyUp()) {
@@ -186,11 +192,7 @@ void PopStateMachine::StopWaiting() {
 void PopStateMachine::SetPaused(bool paused) {
   loop_.AssertOwner();
   paused_ = paused;
-  if (paused) return;
-  for (auto& [key, group] : groups_) {
-    for (const PopPtr& pop : group->waiters) Unconfirm(*pop);
-    WakeAll(*group);
-  }
+  if (!paused) WakeEverybody();
 }
 
 void PopStateMachine::Shutdown() {
@@ -220,8 +222,7 @@ void PopStateMachine::Advance(const PopPtr& pop) {
     return;
   }
   PopGroup& group = *pop->group;
-  // While paused nothing is taken; but a first pop has its group's start recorded.
-  if (paused_ && (group.named() || !scheduler_.AnyUp())) {
+  if (MustWait(*pop)) {
     Wait(pop);
     return;
   }

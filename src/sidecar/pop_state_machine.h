@@ -20,6 +20,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -56,8 +57,9 @@ struct HasPendingStats {
 
 class PopStateMachine final : public Scheduler::Source {
  public:
+  // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
   PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
-                  OwnBrokers own);
+                  OwnBrokers own, std::function<bool()> replies_full);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -87,6 +89,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
+  size_t pops_max() const { return limits_.pops_max; }
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
 
@@ -115,9 +118,12 @@ class PopStateMachine final : public Scheduler::Source {
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
   void Wait(const PopPtr& pop);
+  bool MustWait(const Pop& pop);
+  bool RepliesFull() const { return replies_full_ && replies_full_(); }
   void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
   void WakeForRing(PopGroup& group);
   void WakeAll(PopGroup& group);
+  void WakeEverybody();
   template <typename Wants>
   void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
@@ -187,6 +193,7 @@ class PopStateMachine final : public Scheduler::Source {
   Scheduler& scheduler_;
   SegmentCache& cache_;
   const PopLimits limits_;
+  const std::function<bool()> replies_full_;
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
@@ -196,6 +203,7 @@ class PopStateMachine final : public Scheduler::Source {
   size_t waiting_ = 0;
   bool may_wait_ = true;
   bool paused_ = false;
+  bool held_back_ = false;  // somebody waits for replies to leave
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;

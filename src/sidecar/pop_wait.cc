@@ -10,6 +10,7 @@ namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kDeadlineGraceMs = 200;  // for a pop that is on its way when its wait ends
+constexpr int64_t kHeldBackMs = 50;        // until it is looked again whether replies have left
 constexpr int64_t kLightCheckMs = 500;     // from this interval on has_pending_messages is asked
 
 }  // namespace
@@ -30,6 +31,24 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   }
   SetTimer(group.check_at_ms);
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
+}
+
+// Whether nothing may be taken for the pop now. But a first pop has its group's start recorded.
+bool PopStateMachine::MustWait(const Pop& pop) {
+  if (!pop.group->named() && scheduler_.AnyUp()) return false;
+  if (paused_) return true;
+  if (pop.request.wait_ms <= 0 || !RepliesFull()) return false;
+  held_back_ = true;
+  SetTimer(loop_.NowMillis() + kHeldBackMs);
+  return true;
+}
+
+// Those that wait have missed what became ready meanwhile.
+void PopStateMachine::WakeEverybody() {
+  for (auto& [key, group] : groups_) {
+    for (const PopPtr& pop : group->waiters) Unconfirm(*pop);
+    WakeAll(*group);
+  }
 }
 
 // A partition has become ready: lets the first waiter try that wants it or takes any.
@@ -109,6 +128,10 @@ void PopStateMachine::OnTimer() {
       Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
     }
   }
+  if (held_back_) {
+    held_back_ = RepliesFull();
+    if (!held_back_) WakeEverybody();
+  }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
   for (auto& [key, group] : groups_) {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
@@ -129,6 +152,7 @@ void PopStateMachine::OnTimer() {
       next = std::min(next, group->rests_until_ms);
     }
   }
+  if (held_back_) next = std::min(next, now + kHeldBackMs);
   if (!pops_.empty() || !resting_.empty()) SetTimer(std::max(next, now + 1));
 }
 
