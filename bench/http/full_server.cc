@@ -102,9 +102,9 @@ int Serve(uint16_t port) {
     return 1;
   }
   const Router router = MakeRouter();
-  ConnectionBudget budget(Limits().connections_max);
+  Budgets budgets{Limits()};
   Loop loop("worker");
-  Connections connections(loop, budget, {}, [&](Request request, Reply reply) {
+  Connections connections(loop, budgets, {}, [&](Request request, Reply reply) {
     router.Dispatch(std::move(request), std::move(reply));
   });
   (*acceptor)->Start({&connections});

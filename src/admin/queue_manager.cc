@@ -282,4 +282,18 @@ void AsyncQueueManager::ListTraceNames(Page page, Done<Listed<TraceName>> done) 
   Ask(std::move(batch), read, std::move(done));
 }
 
+// ---- maintenance
+
+void AsyncQueueManager::SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) {
+  Params params(2);
+  params.Text(mode == state::MaintenanceMode::kPush ? "push_maintenance" : "pop_maintenance");
+  params.Bool(enabled);
+  const auto read = [this, mode](const std::vector<Rows>& rows) {
+    const bool enabled_now = ReadBool(rows);
+    maintenance_.Learn(mode, enabled_now);
+    return enabled_now;
+  };
+  Ask<bool>(pg::Batch(storage::kSetMaintenance, std::move(params)), read, std::move(done));
+}
+
 }  // namespace queen::admin

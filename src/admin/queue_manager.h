@@ -6,6 +6,7 @@
 
 #include "admin/admin_pool.h"
 #include "admin/requests.h"
+#include "state/maintenance.h"
 #include "state/queue_capacity.h"
 
 namespace queen::admin {
@@ -15,9 +16,10 @@ class AsyncQueueManager final : public QueueManager {
   // Partitions moved in one transaction: each is a row that others may wait for.
   static constexpr int32_t kSeekPartitions = 500;
 
-  // Of the worker whose loop is `here`. `pool` and `capacity` outlive it.
-  AsyncQueueManager(Loop& here, AdminPool& pool, state::QueueCapacity& capacity)
-      : here_(here), pool_(pool), capacity_(capacity) {}
+  // Of the worker whose loop is `here`. What it is given outlives it.
+  AsyncQueueManager(Loop& here, AdminPool& pool, state::QueueCapacity& capacity,
+                    state::Maintenance& maintenance)
+      : here_(here), pool_(pool), capacity_(capacity), maintenance_(maintenance) {}
 
   void Configure(ConfigureRequest request, Done<ConfigureResult> done) override;
   void DeleteQueue(std::string queue, Done<bool> done) override;
@@ -30,6 +32,7 @@ class AsyncQueueManager final : public QueueManager {
   void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;
   void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
   void ListTraceNames(Page page, Done<Listed<TraceName>> done) override;
+  void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) override;
 
  private:
   // `read` makes the result of the rows of a batch that succeeded.
@@ -40,6 +43,7 @@ class AsyncQueueManager final : public QueueManager {
   Loop& here_;
   AdminPool& pool_;
   state::QueueCapacity& capacity_;
+  state::Maintenance& maintenance_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/unique_function.h"
 #include "base/uuid.h"
+#include "state/maintenance.h"
 
 namespace queen::admin {
 
@@ -148,6 +149,8 @@ class QueueManager {
                           Done<std::vector<Trace>> done) = 0;
   virtual void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) = 0;
   virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
+  // For every broker; this one has carried it out when it answers.
+  virtual void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) = 0;
 };
 
 }  // namespace queen::admin

@@ -8,6 +8,7 @@
 
 #include "admin/requests.h"
 #include "api/health.h"
+#include "api/maintenance.h"
 #include "http/request.h"
 #include "loop/loop.h"
 #include "sidecar/requests.h"
@@ -24,6 +25,8 @@ struct Context {
   std::function<std::string(const http::Request&)> producer_sub;
   // Whether pops are paused by maintenance; an empty reply then says so. Unset: never.
   std::function<bool()> pop_paused;
+  // On the worker's loop; must not block.
+  std::function<MaintenanceStatus()> maintenance;
   const storage::PayloadCipher& cipher;
 };
 

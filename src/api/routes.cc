@@ -8,6 +8,7 @@
 #include "api/dlq.h"
 #include "api/health.h"
 #include "api/lease.h"
+#include "api/maintenance.h"
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resources.h"
@@ -48,6 +49,10 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
   add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);
   add(Method::kGet, "/api/v1/traces/by-name/:name", HandleListTracesByName);
   add(Method::kGet, "/api/v1/traces/:partitionId/:transactionId", HandleListTraces);
+  add(Method::kGet, "/api/v1/system/maintenance", HandleMaintenance);
+  add(Method::kPost, "/api/v1/system/maintenance", HandleSetPushMaintenance);
+  add(Method::kGet, "/api/v1/system/maintenance/pop", HandleMaintenance);
+  add(Method::kPost, "/api/v1/system/maintenance/pop", HandleSetPopMaintenance);
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.OnRefusal([&context](const Request& request, Reply reply, const Status& status) {
     RefuseUnrouted(context.loop, request, std::move(reply), status);
   });
-  router.Add(Method::kPost, "/api/v1/push", Bind(context, HandlePush));
+  router.Add(Method::kPost, kPushPath, Bind(context, HandlePush));
   router.Add(Method::kGet, "/api/v1/pop", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue", Bind(context, HandlePop));
   router.Add(Method::kGet, "/api/v1/pop/queue/:queue/partition/:partition",

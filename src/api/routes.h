@@ -6,6 +6,8 @@
 
 namespace queen::api {
 
+inline constexpr std::string_view kPushPath = "/api/v1/push";
+
 // `context` must outlive the router.
 void AddRoutes(const Context& context, http::Router& router);
 

@@ -140,6 +140,9 @@ class FakeManager final : public admin::QueueManager {
                       admin::Done<admin::Listed<admin::TraceName>> done) override {
     trace_names.Take(page, std::move(done));
   }
+  void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
+    maintenance.Take({mode, enabled}, std::move(done));
+  }
 
   Calls<admin::ConfigureRequest, admin::ConfigureResult> configure;
   Calls<std::string, bool> deletion;
@@ -151,6 +154,7 @@ class FakeManager final : public admin::QueueManager {
   Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;
   Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
   Calls<admin::Page, admin::Listed<admin::TraceName>> trace_names;
+  Calls<std::pair<state::MaintenanceMode, bool>, bool> maintenance;
 };
 
 class ApiTest : public testing::Test {
@@ -195,6 +199,7 @@ class ApiTest : public testing::Test {
                    .health = {},
                    .producer_sub = {},
                    .pop_paused = {},
+                   .maintenance = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;

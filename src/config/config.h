@@ -25,6 +25,8 @@ struct Http {
   int64_t header_bytes_max = int64_t{16} << 10;
   int64_t body_bytes_max = int64_t{64} << 20;
   int connections_max = 20'000;
+  int64_t request_bytes_max = int64_t{256} << 20;  // computed
+  int64_t reply_bytes_max = int64_t{256} << 20;
   int idle_timeout_ms = 120'000;
   int request_timeout_ms = 60'000;
   int write_timeout_ms = 30'000;
@@ -71,6 +73,11 @@ struct Sidecar {
   int pool_size = 8;  // computed
   int micro_batch_wait_ms = 0;
   int items_per_tx_max = 1'000;
+  // Of one worker:
+  int push_items_max = 200'000;
+  int ack_items_max = 200'000;
+  int transaction_items_max = 200'000;
+  int pops_max = 100'000;
 };
 
 struct Pop {

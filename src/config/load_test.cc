@@ -162,6 +162,16 @@ TEST(Load, ContradictionsNameBothSettings) {
   EXPECT_EQ(LoadEnvironment({{"POP_WAIT_BASE_INTERVAL_MS", "2000"}}).problems,
             Lines{"POP_WAIT_BASE_INTERVAL_MS (2000) must not be above POP_WAIT_MAX_INTERVAL_MS "
                   "(1000)"});
+  EXPECT_EQ(LoadEnvironment({{"QUEEN_HTTP_BODY_BYTES_MAX", "1024"}}).config.http.request_bytes_max,
+            4096);
+  EXPECT_TRUE(LoadEnvironment(
+                  {{"QUEEN_HTTP_BODY_BYTES_MAX", "3072"}, {"QUEEN_HTTP_REQUEST_BYTES_MAX", "4096"}})
+                  .problems.empty());
+  EXPECT_EQ(LoadEnvironment(
+                {{"QUEEN_HTTP_BODY_BYTES_MAX", "3073"}, {"QUEEN_HTTP_REQUEST_BYTES_MAX", "4096"}})
+                .problems,
+            Lines{"QUEEN_HTTP_REQUEST_BYTES_MAX (4096) must be at least 4/3 of "
+                  "QUEEN_HTTP_BODY_BYTES_MAX (3073): the largest body has to fit"});
   EXPECT_EQ(LoadEnvironment({{"NUM_WORKERS", "4"}, {"SIDECAR_POOL_SIZE", "3"}}).problems,
             Lines{"SIDECAR_POOL_SIZE (3) must be at least NUM_WORKERS (4): every worker needs a "
                   "connection"});

@@ -82,6 +82,10 @@ void ComputeBufferDirectory(Config& config, const Environment&) {
   config.buffer.directory = config.embedded.data_dir + "/buffer";
 }
 
+void ComputeRequestBytes(Config& config, const Environment&) {
+  config.http.request_bytes_max = 4 * config.http.body_bytes_max;
+}
+
 constexpr std::string_view kServer = "Server";
 constexpr std::string_view kHttp = "HTTP";
 constexpr std::string_view kDatabase = "PostgreSQL";
@@ -117,6 +121,16 @@ constexpr std::array kSettings = {
     Setting{"QUEEN_HTTP_CONNECTIONS_MAX", kHttp,
             IntKind{At<&Config::http, &Http::connections_max>, 1, 1'000'000},
             "most open client connections of the process"},
+    Setting{"QUEEN_HTTP_REQUEST_BYTES_MAX",
+            kHttp,
+            SizeKind{At<&Config::http, &Http::request_bytes_max>, kKiB, 1024 * kGiB},
+            "most bytes of request bodies that the process holds, arriving or not answered yet; "
+            "more are answered 503",
+            {"4 x QUEEN_HTTP_BODY_BYTES_MAX", ComputeRequestBytes}},
+    Setting{"QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
+            SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
+            "bytes of replies not taken by their clients at which the process begins no further "
+            "pops; they are answered 503, and those that wait go on waiting"},
     Setting{"QUEEN_HTTP_IDLE_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::idle_timeout_ms>, 1'000, kHourMs, "ms"},
             "a connection without a request for this long is closed"},
@@ -223,6 +237,18 @@ constexpr std::array kSettings = {
     Setting{"SIDECAR_MAX_ITEMS_PER_TX", kSidecar,
             IntKind{At<&Config::sidecar, &Sidecar::items_per_tx_max>, 1, 100'000},
             "most items in one transaction"},
+    Setting{"SIDECAR_PUSH_ITEMS_MAX", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::push_items_max>, 1, 100'000'000},
+            "most pushed items that wait in one worker; more are answered 503"},
+    Setting{"SIDECAR_ACK_ITEMS_MAX", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::ack_items_max>, 1, 100'000'000},
+            "most acknowledgments that wait in one worker; more are answered 503"},
+    Setting{"SIDECAR_TRANSACTION_ITEMS_MAX", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::transaction_items_max>, 1, 100'000'000},
+            "most pushes and acks of transactions that wait in one worker; more are answered 503"},
+    Setting{"SIDECAR_POPS_MAX", kSidecar,
+            IntKind{At<&Config::sidecar, &Sidecar::pops_max>, 1, 10'000'000},
+            "most pops in one worker, on their way or waiting; more are answered 503"},
 
     Setting{"POP_WAIT_BASE_INTERVAL_MS", kPop,
             IntKind{At<&Config::pop, &Pop::wait_base_interval_ms>, 1, 60'000, "ms"},
@@ -282,6 +308,13 @@ std::vector<std::string> CheckTogether(const Config& config) {
     problems.push_back(fmt::format(
         "POP_WAIT_BASE_INTERVAL_MS ({}) must not be above POP_WAIT_MAX_INTERVAL_MS ({})",
         pop.wait_base_interval_ms, pop.wait_max_interval_ms));
+  }
+  // Of which pushes may have three quarters.
+  if (config.http.request_bytes_max / 4 * 3 < config.http.body_bytes_max) {
+    problems.push_back(
+        fmt::format("QUEEN_HTTP_REQUEST_BYTES_MAX ({}) must be at least 4/3 of "
+                    "QUEEN_HTTP_BODY_BYTES_MAX ({}): the largest body has to fit",
+                    config.http.request_bytes_max, config.http.body_bytes_max));
   }
   if (config.sidecar.pool_size < config.server.workers) {
     problems.push_back(fmt::format(

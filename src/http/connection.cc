@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -39,9 +40,13 @@ struct Connection::PendingWrite {
   Output output;
 };
 
-Connection::Connection(Connections& owner) : owner_(&owner), parser_(owner.settings_.limits) {}
+Connection::Connection(Connections& owner)
+    : owner_(&owner), parser_(owner.settings_.limits), budgets_(owner.budgets_) {}
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+  budgets_.requests.Return(arriving_charge_);
+  budgets_.replies.Change(reply_charge_, 0);
+}
 
 Status Connection::Open(UniqueFd socket) {
   uv_tcp_init(owner_->loop_.uv(), &tcp_);
@@ -161,7 +166,12 @@ void Connection::TakeInput(std::string_view input) {
   // The client did not wait for its 100.
   continue_owed_ = false;
   while (!input.empty() && !input_ended_ && MayTake()) {
-    switch (parser_.Next(input)) {
+    const Parser::Event event = parser_.Next(input);
+    if (!ChargeArriving()) {
+      RefuseArriving();
+      continue;
+    }
+    switch (event) {
       case Parser::Event::kNeedMore:
         break;
       case Parser::Event::kContinueExpected:
@@ -187,18 +197,46 @@ void Connection::TakeInput(std::string_view input) {
   if (peer_ended_ && stash_.empty()) EndInput();
 }
 
-// Serving.
+// All that was announced at once: who is let in can come to its end. False: the process holds as
+// many bytes of requests as it may.
+bool Connection::ChargeArriving() {
+  const size_t bytes = std::max(parser_.body_announced(), parser_.body_memory());
+  if (bytes <= arriving_charge_) return true;
+  const bool bulk = parser_.path() == owner_->settings_.bulk_path;
+  if (!budgets_.requests.TryTake(bytes - arriving_charge_, bulk)) return false;
+  arriving_charge_ = bytes;
+  return true;
+}
 
-void Connection::Dispatch(Request request) {
+// One that has arrived whole leaves the connection as it is.
+void Connection::RefuseArriving() {
+  const Status status(Code::kOverloaded, "Too many bytes of requests are waiting");
+  if (!parser_.complete()) return AnswerError(status);
   ++owner_->counters_.requests;
   active_ = true;
+  Deliver(Begin(parser_.Take()), ErrorResponse(status));
+}
+
+// Serving.
+
+// A reply is owed to `request` from now on.
+uint64_t Connection::Begin(const Request& request) {
   Pipeline::Traits traits;
   traits.without_body = request.method() == Method::kHead;
   traits.close = !request.keep_alive();
   traits.announce_keep_alive = request.keep_alive() && request.version_minor() == 0;
   traits.request_bytes = request.body().size();
   if (traits.close || owner_->draining_) EndInput();
-  const uint64_t sequence = pipeline_.Begin(traits);
+  return pipeline_.Begin(traits);
+}
+
+void Connection::Dispatch(Request request) {
+  ++owner_->counters_.requests;
+  active_ = true;
+  const uint64_t sequence = Begin(request);
+  if (arriving_charge_ > 0) {
+    owed_charges_.emplace_back(sequence, std::exchange(arriving_charge_, 0));
+  }
   // A handler that throws destroys its Reply, which answers 500.
   try {
     owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
@@ -209,6 +247,14 @@ void Connection::Dispatch(Request request) {
   }
 }
 
+void Connection::ReturnCharge(uint64_t sequence) {
+  const auto owed = std::find_if(owed_charges_.begin(), owed_charges_.end(),
+                                 [&](const auto& charge) { return charge.first == sequence; });
+  if (owed == owed_charges_.end()) return;
+  budgets_.requests.Return(owed->second);
+  owed_charges_.erase(owed);
+}
+
 void Connection::AnswerError(const Status& status) {
   EndInput();
   Pipeline::Traits traits;
@@ -217,13 +263,16 @@ void Connection::AnswerError(const Status& status) {
 }
 
 void Connection::Deliver(uint64_t sequence, Response response) {
+  ReturnCharge(sequence);
   if (state_ == State::kClosed) return;
   owner_->loop_.AssertOwner();
   pipeline_.Answer(sequence, std::move(response));
   CollectReplies();
+  ChargeReplies();
 }
 
 void Connection::Abandon(uint64_t sequence) {
+  ReturnCharge(sequence);
   if (state_ == State::kClosed) return;
   owner_->loop_.AssertOwner();
   const Pipeline::Slot* slot = pipeline_.Find(sequence);
@@ -292,8 +341,17 @@ void Connection::Flush() {
   if (continue_owed_ && pipeline_.empty()) SendContinue();
   Write();
   if (state_ == State::kClosed) return;
+  ChargeReplies();
   TakeStash();
   if (!dirty_) Settle();
+}
+
+// All that is in memory: a write that goes on keeps what was written of it.
+void Connection::ChargeReplies() {
+  const size_t bytes = pipeline_.response_bytes() + output_.size() +
+                       (pending_write_ ? pending_write_->output.size() : 0);
+  budgets_.replies.Change(reply_charge_, bytes);
+  reply_charge_ = bytes;
 }
 
 void Connection::Write() {
@@ -425,6 +483,7 @@ void Connection::Close() {
   output_ = Output();
   auto callbacks = pipeline_.TakeDisconnectCallbacks();
   pipeline_.Clear();
+  ChargeReplies();
   for (auto& callback : callbacks) RunCallback(callback);
 }
 

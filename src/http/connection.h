@@ -18,7 +18,9 @@
 //      once that is full in the kernel: memory is bounded whatever the client sends.
 //   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
 //      forbids that, Connections asks the kernel now and then (CheckPeer).
-//   4. After input_ended_ no more requests are taken; when the last reply is written the connection
+//   4. A body is charged to the process's RequestBudget while it arrives and until its request is
+//      answered, also when the client has gone; what finds no room there is answered 503.
+//   5. After input_ended_ no more requests are taken; when the last reply is written the connection
 //      lingers, so that a client still sending can read it instead of being reset.
 #pragma once
 
@@ -27,7 +29,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "http/budgets.h"
 #include "http/output.h"
 #include "http/parser.h"
 #include "http/pipeline.h"
@@ -87,11 +92,15 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void TakeStash();
   bool MayTake() const;
   void EndInput();
+  bool ChargeArriving();
+  void RefuseArriving();
   bool WantsReading() const;
   void SetReading(bool on);
 
   // Serving.
+  uint64_t Begin(const Request& request);
   void Dispatch(Request request);
+  void ReturnCharge(uint64_t sequence);
   void AnswerError(const Status& status);
   void CollectReplies();
   void Render(Pipeline::Slot slot);
@@ -102,6 +111,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Write();
   void OnWritten(int status);
   void StartLingering();
+  void ChargeReplies();
   // Bytes that wait to be given to the kernel.
   size_t unwritten_bytes() const;
   // Those, and what the kernel has but the client has not acknowledged.
@@ -122,6 +132,10 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   Output output_;
   std::unique_ptr<PendingWrite> pending_write_;
   std::string stash_;  // input that waits for its turn
+  Budgets& budgets_;
+  size_t arriving_charge_ = 0;                             // for the body in parser_
+  std::vector<std::pair<uint64_t, size_t>> owed_charges_;  // for requests not answered, by number
+  size_t reply_charge_ = 0;                                // for what the client has not taken
 
   State state_ = State::kClosed;
   int64_t since_ms_ = 0;            // when it joined the list of its state
@@ -134,7 +148,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool reading_ = false;
   bool dirty_ = false;        // on the list for Flush
   bool active_ = false;       // took a request since it was settled
-  bool input_ended_ = false;  // see rule 4
+  bool input_ended_ = false;  // see rule 5
   bool peer_left_ = false;    // the client sends no more, though not all may be read yet
   bool peer_ended_ = false;   // and all it sent was read
   bool lingering_ = false;

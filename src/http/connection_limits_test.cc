@@ -108,6 +108,145 @@ TEST(ConnectionLimits, BodiesInFlightOfOneConnection) {
   server.OnLoop([&] { replies.clear(); });
 }
 
+// Two clients of one process, whose handler answers when it is told to.
+class RequestBytes : public testing::Test {
+ protected:
+  static Settings MakeSettings() {
+    Settings settings;
+    settings.limits.body_bytes_max = 100'000;
+    settings.limits.request_bytes_max = 200'000;
+    settings.bulk_path = "/bulk";
+    return settings;
+  }
+  static std::string Post(size_t size, std::string_view path = "/") {
+    return PostRequest(path, std::string(size, 'x'));
+  }
+  void Answer(size_t reply) {
+    server_.OnLoop([&] { replies_[reply].Send({}); });
+  }
+  void TearDown() override {
+    server_.OnLoop([&] { replies_.clear(); });
+  }
+  bool WaitForReplies(size_t count) {
+    return server_.WaitFor([&] { return replies_.size() == count; });
+  }
+
+  std::vector<Reply> replies_;
+  TestServer server_{[this](Request, Reply reply) { replies_.push_back(std::move(reply)); },
+                     MakeSettings()};
+  TestClient first_{server_};
+  TestClient second_{server_};
+};
+
+TEST_F(RequestBytes, AtTheLimitAndOneMore) {
+  first_.Send(Post(100'000));
+  second_.Send(Post(100'000));
+  ASSERT_TRUE(WaitForReplies(2));
+  EXPECT_EQ(server_.request_budget().taken(), 200'000U);
+  // Short enough to come whole: the connection stays. No body, no bytes.
+  TestClient third(server_);
+  const TestReply refused = third.Ask(Post(100));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Header("Retry-After"), "1");
+  EXPECT_NE(refused.body.find("Too many bytes of requests are waiting"), std::string::npos);
+  third.Send(GetRequest("/"));
+  ASSERT_TRUE(WaitForReplies(3));
+  Answer(2);
+  EXPECT_EQ(third.Read().status, 200);
+  Answer(0);
+  EXPECT_EQ(first_.Read().status, 200);
+  third.Send(Post(100));
+  ASSERT_TRUE(WaitForReplies(4));
+  EXPECT_EQ(server_.request_budget().taken(), 100'100U);
+  Answer(1);
+  Answer(3);
+  EXPECT_EQ(third.Read().status, 200);
+  EXPECT_EQ(server_.request_budget().taken(), 0U);
+}
+
+TEST_F(RequestBytes, ALongBodyIsRefusedByItsAnnouncedLength) {
+  first_.Send(Post(100'000));
+  second_.Send(Post(50'000));
+  ASSERT_TRUE(WaitForReplies(2));
+  TestClient third(server_);
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n";
+  EXPECT_EQ(third.Ask(head + "Content-Length: 50001\r\n\r\n").status, 503);
+  EXPECT_TRUE(third.AtEnd());
+  TestClient fourth(server_);
+  EXPECT_EQ(fourth.Ask(head + "Content-Length: 50000\r\n\r\n").status, 100);
+}
+
+TEST_F(RequestBytes, ABodyThatOutgrowsTheRoomIsRefused) {
+  first_.Send(Post(100'000));
+  second_.Send(Post(99'000));
+  ASSERT_TRUE(WaitForReplies(2));
+  TestClient third(server_);
+  third.Send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  while (third.Send("400\r\n" + std::string(1024, 'x') + "\r\n")) {
+    if (server_.counters().replies_by_class[5] > 0) break;
+  }
+  EXPECT_EQ(third.Read().status, 503);
+  EXPECT_TRUE(server_.WaitFor([&] { return server_.request_budget().taken() == 199'000; }));
+}
+
+TEST_F(RequestBytes, ARequestCountsUntilItIsAnsweredThoughItsClientHasGone) {
+  first_.Send(Post(100'000));
+  ASSERT_TRUE(WaitForReplies(1));
+  first_.Reset();
+  ASSERT_TRUE(server_.WaitFor([&] { return server_.connections().open() == 1; }));
+  EXPECT_EQ(server_.request_budget().taken(), 100'000U);
+  server_.OnLoop([&] { replies_.clear(); });
+  EXPECT_EQ(server_.request_budget().taken(), 0U);
+  // A body that never came to its end.
+  second_.Send(Post(100'000).substr(0, 90'000));
+  ASSERT_TRUE(server_.WaitFor([&] { return server_.request_budget().taken() >= 80'000; }));
+  second_.Reset();
+  EXPECT_TRUE(server_.WaitFor([&] { return server_.request_budget().taken() == 0; }));
+}
+
+TEST_F(RequestBytes, BulkLeavesRoomForTheOthers) {
+  first_.Send(Post(100'000, "/bulk"));
+  second_.Send(Post(50'000, "/bulk"));
+  ASSERT_TRUE(WaitForReplies(2));
+  TestClient third(server_);
+  EXPECT_EQ(third.Ask(Post(100, "/bulk?x=1")).status, 503);
+  third.Send(Post(50'000));
+  ASSERT_TRUE(WaitForReplies(3));
+  EXPECT_EQ(server_.request_budget().taken(), 200'000U);
+}
+
+TEST(ConnectionLimits, RepliesCountUntilTheyAreTaken) {
+  Settings settings;
+  settings.limits.reply_bytes_max = size_t{30} << 20;
+  std::vector<Reply> replies;
+  TestServer server([&](Request, Reply reply) { replies.push_back(std::move(reply)); }, settings);
+  TestClient slow(server, 4096);
+  TestClient other(server, 4096);
+  slow.Send(GetRequest("/") + GetRequest("/"));
+  other.Send(GetRequest("/"));
+  ASSERT_TRUE(server.WaitFor([&] { return replies.size() == 3; }));
+  const auto answer = [&](size_t reply, size_t bytes) {
+    server.OnLoop([&] { replies[reply].Send(Response::Json(200, std::string(bytes, 'x'))); });
+  };
+  answer(2, 1000);
+  EXPECT_EQ(server.reply_budget().held(), 0U);
+  // Behind one that is not answered yet.
+  answer(1, size_t{10} << 20);
+  EXPECT_EQ(server.reply_budget().held(), size_t{10} << 20);
+  EXPECT_FALSE(server.reply_budget().full());
+  answer(0, size_t{30} << 20);
+  EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().full(); }));
+  slow.Read();
+  slow.Read();
+  EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
+  slow.Send(GetRequest("/"));
+  ASSERT_TRUE(server.WaitFor([&] { return replies.size() == 4; }));
+  answer(3, size_t{30} << 20);
+  EXPECT_TRUE(server.reply_budget().full());
+  slow.Reset();
+  EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
+}
+
 TEST(ConnectionLimits, WriteBufferHoldsBackFurtherRequests) {
   Settings settings;
   settings.limits.write_buffer_bytes_max = 100'000;

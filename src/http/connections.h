@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "http/budgets.h"
 #include "http/buffer_pool.h"
 #include "http/connection.h"
-#include "http/connection_budget.h"
 #include "http/connection_list.h"
 #include "http/counters.h"
 #include "http/limits.h"
@@ -29,13 +29,15 @@ struct Settings {
   Limits limits;
   // Value of Access-Control-Allow-Origin on every reply.
   std::string allow_origin = "*";
+  // Requests to this path are bulk (RequestBudget); "" for none.
+  std::string bulk_path;
 };
 
 class Connections {
  public:
-  // On the loop's thread. `budget` is shared by every worker and outlives them; `handler` is called
-  // for each request (Router::Dispatch, usually).
-  Connections(Loop& loop, ConnectionBudget& budget, Settings settings, Handler handler);
+  // On the loop's thread. `budgets` outlive this and every Reply; `handler` is called for each
+  // request (Router::Dispatch, usually).
+  Connections(Loop& loop, Budgets& budgets, Settings settings, Handler handler);
   // Aborts what is left. REQUIRES: the loop still runs.
   ~Connections();
   Connections(const Connections&) = delete;
@@ -74,7 +76,7 @@ class Connections {
   void FinishDrain();
 
   Loop& loop_;
-  ConnectionBudget& budget_;
+  Budgets& budgets_;
   const Settings settings_;
   const Handler handler_;
   Counters counters_;

@@ -18,6 +18,11 @@ struct Limits {
 
   // Of the whole process (see ConnectionBudget): 503 and closed beyond.
   int64_t connections_max = 10'000;
+  // The same (see RequestBudget): bodies arriving or not answered yet. 503 beyond, before a body is
+  // read where the client says how long it is; closed if it was not read to its end.
+  size_t request_bytes_max = size_t{256} << 20;
+  // The same (see ReplyBudget): replies their clients have not taken. Pops are refused beyond: 503.
+  size_t reply_bytes_max = size_t{256} << 20;
 
   // Between two requests: closed without a word.
   int64_t idle_timeout_ms = 120'000;

@@ -78,6 +78,11 @@ Request Parser::Take() {
   return taken;
 }
 
+size_t Parser::body_memory() const {
+  const size_t memory = request_.body_.capacity();
+  return stage_ == Stage::kHead || memory == std::string().capacity() ? 0 : memory;
+}
+
 Parser::Event Parser::Refuse(Status status) {
   refusal_ = std::move(status);
   stage_ = Stage::kRefused;

@@ -47,6 +47,14 @@ class Parser {
 
   // Whether some, but not all, of a request has arrived.
   bool started() const { return stage_ == Stage::kBody || !head_.empty(); }
+  // Whether one is there to be taken.
+  bool complete() const { return stage_ == Stage::kComplete; }
+
+  // Of the request whose body is arriving or has just arrived: the memory that takes, how long the
+  // client said it will be (0 when it did not), and the path.
+  size_t body_memory() const;
+  std::string_view path() const { return request_.raw_path(); }
+  size_t body_announced() const { return stage_ == Stage::kHead ? 0 : content_length_; }
 
  private:
   enum class Stage { kHead, kBody, kComplete, kRefused };

@@ -33,6 +33,7 @@ void Pipeline::Answer(uint64_t sequence, Response response) {
   assert(slot->state == Slot::State::kWaiting);
   slot->state = Slot::State::kAnswered;
   slot->response = std::move(response);
+  response_bytes_ += slot->response.body.size();
   // Destroyed after the slot is in order: it may own anything.
   const auto callback = std::move(slot->on_disconnect);
 }
@@ -48,6 +49,7 @@ std::optional<Pipeline::Slot> Pipeline::TakeFront() {
   if (empty() || slots_[front_].state == Slot::State::kWaiting) return std::nullopt;
   std::optional<Slot> taken = std::move(slots_[front_]);
   request_bytes_ -= taken->traits.request_bytes;
+  if (taken->state == Slot::State::kAnswered) response_bytes_ -= taken->response.body.size();
   ++front_;
   ++front_sequence_;
   if (empty()) {
@@ -72,6 +74,7 @@ void Pipeline::Clear() {
   front_sequence_ += size();
   front_ = 0;
   request_bytes_ = 0;
+  response_bytes_ = 0;
   // Destroyed last: callbacks and bodies may own anything.
   const std::vector<Slot> gone = std::exchange(slots_, {});
 }

@@ -53,6 +53,8 @@ class Pipeline {
   size_t size() const { return slots_.size() - front_; }
   // Bytes of the requests whose replies have not left.
   size_t request_bytes() const { return request_bytes_; }
+  // Bytes of the bodies that are answered and have not left.
+  size_t response_bytes() const { return response_bytes_; }
 
  private:
   // slots_[front_] is the oldest; those before it have left. The vector is cleared whenever it runs
@@ -61,6 +63,7 @@ class Pipeline {
   size_t front_ = 0;
   uint64_t front_sequence_ = 0;
   size_t request_bytes_ = 0;
+  size_t response_bytes_ = 0;
 };
 
 }  // namespace queen::http

@@ -28,9 +28,9 @@ inline constexpr int kHangSeconds = 30;
 class TestServer {
  public:
   explicit TestServer(Handler handler, Settings settings = {}, int64_t connections_max = 100'000)
-      : budget_(connections_max) {
+      : budgets_(LimitsOf(settings, connections_max)) {
     thread_ = std::thread([this] { loop_.Run(); });
-    OnLoop([&] { connections_.emplace(loop_, budget_, std::move(settings), std::move(handler)); });
+    OnLoop([&] { connections_.emplace(loop_, budgets_, std::move(settings), std::move(handler)); });
     auto acceptor = Acceptor::Listen("127.0.0.1", 0);
     if (!acceptor.ok()) {
       ADD_FAILURE() << acceptor.status().message();
@@ -71,12 +71,20 @@ class TestServer {
   }
   Connections& connections() { return *connections_; }
   Loop& loop() { return loop_; }
-  ConnectionBudget& budget() { return budget_; }
+  ConnectionBudget& budget() { return budgets_.connections; }
+  const RequestBudget& request_budget() const { return budgets_.requests; }
+  const ReplyBudget& reply_budget() const { return budgets_.replies; }
   Acceptor& acceptor() { return *acceptor_; }
   uint16_t port() const { return acceptor_->port(); }
 
  private:
-  ConnectionBudget budget_;
+  static Limits LimitsOf(const Settings& settings, int64_t connections_max) {
+    Limits limits = settings.limits;
+    limits.connections_max = connections_max;
+    return limits;
+  }
+
+  Budgets budgets_;
   Loop loop_{"test"};
   std::thread thread_;
   std::optional<Connections> connections_;

@@ -19,13 +19,16 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
 }  // namespace
 
 Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
-                             const config::Config& config, state::QueueCapacity& capacity)
+                             const config::Config& config, state::QueueCapacity& capacity,
+                             state::Maintenance& maintenance)
     : pool(loop, connect, config.database.pool_size),
       sweeper(pool, IntervalsOf(config)),
-      watch(pool, capacity) {}
+      queue_watch(pool, capacity),
+      maintenance_watch(pool, maintenance) {}
 
-Administration::Administration(const config::Config& config, state::QueueCapacity& capacity)
-    : config_(config), capacity_(capacity) {}
+Administration::Administration(const config::Config& config, state::QueueCapacity& capacity,
+                               state::Maintenance& maintenance)
+    : config_(config), capacity_(capacity), maintenance_(maintenance) {}
 
 Administration::~Administration() { assert(!thread_.joinable()); }
 
@@ -33,7 +36,7 @@ void Administration::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
   thread_ = std::thread([this, &ready, &connect] {
     loop_.Post([this, &ready, &connect] {
-      parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_);
+      parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_);
       ready.set_value();
     });
     loop_.Run();
@@ -43,18 +46,20 @@ void Administration::Start(const pg::ConnectOptions& connect) {
 
 admin::AdminPool& Administration::pool() { return parts_->pool; }
 
-void Administration::DatabaseReady() {
-  loop_.Post([this] {
+void Administration::DatabaseReady(UniqueFunction<void()> known) {
+  loop_.Post([this, known = std::move(known)]() mutable {
     parts_->pool.Start();
+    parts_->maintenance_watch.Start(std::move(known));
     parts_->sweeper.Start();
-    parts_->watch.Start();
+    parts_->queue_watch.Start();
   });
 }
 
 void Administration::StopSweeps() {
   loop_.Post([this] {
     parts_->sweeper.Stop();
-    parts_->watch.Stop();
+    parts_->queue_watch.Stop();
+    parts_->maintenance_watch.Stop();
   });
 }
 

@@ -1,5 +1,5 @@
-// Administration: the thread of the AdminPool, of the sweeps and of the watch over queues with a
-// limit.
+// Administration: the thread of the AdminPool, of the sweeps, and of the watches over queues with a
+// limit and over maintenance.
 //
 //   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving --Stop--> ended
 #pragma once
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "admin/admin_pool.h"
+#include "admin/maintenance_watch.h"
 #include "admin/queue_watch.h"
 #include "admin/sweeper.h"
 #include "config/config.h"
@@ -17,14 +18,16 @@ namespace queen::server {
 
 class Administration {
  public:
-  // `capacity` outlives it.
-  Administration(const config::Config& config, state::QueueCapacity& capacity);
+  // What it is given outlives it.
+  Administration(const config::Config& config, state::QueueCapacity& capacity,
+                 state::Maintenance& maintenance);
   ~Administration();  // REQUIRES: never started, or stopped
 
   // Starts the thread and makes everything on it; returns when that is done.
   void Start(const pg::ConnectOptions& connect);
-  // The schema is in place. Any thread, once.
-  void DatabaseReady();
+  // The schema is in place. Any thread, once. `known` runs on its thread when it has been read
+  // what maintenance there is.
+  void DatabaseReady(UniqueFunction<void()> known);
   // Any thread.
   void StopSweeps();
   // Waits for what is in flight and ends the thread. REQUIRES: nobody asks the pool any more
@@ -36,15 +39,17 @@ class Administration {
  private:
   struct Parts {
     Parts(Loop& loop, const pg::ConnectOptions& connect, const config::Config& config,
-          state::QueueCapacity& capacity);
+          state::QueueCapacity& capacity, state::Maintenance& maintenance);
 
     admin::AdminPool pool;
     admin::Sweeper sweeper;
-    admin::QueueWatch watch;
+    admin::QueueWatch queue_watch;
+    admin::MaintenanceWatch maintenance_watch;
   };
 
   const config::Config& config_;
   state::QueueCapacity& capacity_;
+  state::Maintenance& maintenance_;
   Loop loop_{"admin"};
   std::unique_ptr<Parts> parts_;  // made and destroyed on the thread
   std::thread thread_;

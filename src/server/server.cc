@@ -58,7 +58,10 @@ int Server::Run() {
 
 void Server::Begin() {
   signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
-  administration_ = std::make_unique<Administration>(config_, shared_.capacity);
+  shared_.maintenance.OnChange(
+      [this](const state::MaintenanceFlags& flags) { ApplyMaintenance(flags); });
+  administration_ =
+      std::make_unique<Administration>(config_, shared_.capacity, shared_.maintenance);
   administration_->Start(ConnectOptionsOf(config_, conninfo_));
   shared_.admin = &administration_->pool();
   if (shared_.buffer) shared_.buffer->Start();
@@ -68,7 +71,6 @@ void Server::Begin() {
     workers_.back()->Start(conninfo_);
     connections.push_back(workers_.back()->connections());
   }
-  if (shared_.buffer) shared_.buffer->StartReplay(shared_.shards);
   acceptor_->Start(std::move(connections));
   log::Info("listening",
             {{"url", fmt::format("http://{}:{}", config_.http.host, acceptor_->port())},
@@ -108,10 +110,26 @@ void Server::OnSchema(const Result<storage::MigrateReport>& result) {
                              {"migrations_applied", result->migrations.size()},
                              {"procedures_installed", result->procedures.size()}});
   shared_.schema_ready = true;
+  administration_->DatabaseReady([this] { loop_.Post([this] { OnMaintenanceKnown(); }); });
+}
+
+// Not before may anything be stored: pushes may be paused.
+void Server::OnMaintenanceKnown() {
+  if (shutting_down_) return;
   for (const auto& worker : workers_) worker->DatabaseReady();
-  administration_->DatabaseReady();
+  if (shared_.buffer) shared_.buffer->StartReplay(shared_.shards);
   ready_check_ = std::make_unique<Timer>(loop_, [this] { CheckReady(); });
   ready_check_->Start(0, kReadyCheckMs);
+}
+
+// On the thread that brings the change.
+void Server::ApplyMaintenance(const state::MaintenanceFlags& flags) {
+  log::Info("maintenance", {{"push", flags.push}, {"pop", flags.pop}});
+  if (shared_.buffer) shared_.buffer->SetForced(flags.push);
+  for (const sidecar::Shards::Shard& shard : shared_.shards.shards) {
+    shard.loop->Post(
+        [sidecar = shard.sidecar, paused = flags.pop] { sidecar->pop().SetPaused(paused); });
+  }
 }
 
 void Server::CheckReady() {

@@ -3,8 +3,8 @@
 //   Open      what must be right before anything runs: the data directory, the file buffer, the
 //             address
 //   Run       workers first, so that the broker answers (pushes are buffered, the rest is 503)
-//             while its database is not there yet; then the embedded cluster, the schema, and with
-//             them the workers' slots
+//             while its database is not there yet; then the embedded cluster, the schema, what
+//             maintenance there is, and with them the workers' slots and the replay of the buffer
 //   shutdown  on SIGTERM or SIGINT: stop accepting, answer what is in flight within a limit, close
 //             the slots and the file buffer, stop the cluster, return 0. A second signal does not
 //             wait for anybody.
@@ -40,6 +40,8 @@ class Server {
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<storage::MigrateReport>& result);
+  void OnMaintenanceKnown();
+  void ApplyMaintenance(const state::MaintenanceFlags& flags);
   void CheckReady();
   void PrintBanner() const;
   void OnSignal(int number);

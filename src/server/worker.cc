@@ -20,12 +20,16 @@ http::Settings HttpSettings(const config::Config& config) {
   http::Settings settings;
   settings.limits.header_bytes_max = static_cast<size_t>(config.http.header_bytes_max);
   settings.limits.body_bytes_max = static_cast<size_t>(config.http.body_bytes_max);
+  settings.limits.connections_max = config.http.connections_max;
+  settings.limits.request_bytes_max = static_cast<size_t>(config.http.request_bytes_max);
+  settings.limits.reply_bytes_max = static_cast<size_t>(config.http.reply_bytes_max);
   settings.limits.idle_timeout_ms = config.http.idle_timeout_ms;
   settings.limits.request_timeout_ms = config.http.request_timeout_ms;
   settings.limits.write_timeout_ms = config.http.write_timeout_ms;
   settings.limits.write_buffer_bytes_max = static_cast<size_t>(config.http.write_buffer_bytes_max);
   settings.limits.pipeline_depth_max = static_cast<size_t>(config.http.pipeline_depth_max);
   settings.allow_origin = config.http.cors_origin;
+  settings.bulk_path = api::kPushPath;
   return settings;
 }
 
@@ -47,6 +51,11 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conni
   options.broker = shared.own_brokers.first + index;
   options.away_after_ms = config.buffer.after_ms;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
+  options.push.items_waiting_max = config.sidecar.push_items_max;
+  options.ack.items_waiting_max = config.sidecar.ack_items_max;
+  options.transaction.items_waiting_max = config.sidecar.transaction_items_max;
+  options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
+  options.replies_full = [&shared] { return shared.budgets.replies.full(); };
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
   options.pop.check_max_ms = config.pop.wait_max_interval_ms;
@@ -69,17 +78,33 @@ pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string co
 
 Shared::Shared(const config::Config& the_config)
     : config(the_config),
-      budget(the_config.http.connections_max),
+      budgets(HttpSettings(the_config).limits),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
       database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
+  shards.maintenance = &maintenance;
 }
 
 bool Shared::AllUp() const {
   return std::all_of(database_up.begin(), database_up.end(),
                      [](const std::atomic<bool>& up) { return up.load(); });
+}
+
+api::MaintenanceStatus Shared::CheckMaintenance() const {
+  api::MaintenanceStatus status;
+  status.push_paused = maintenance.push();
+  status.pop_paused = maintenance.pop();
+  status.database_up = AllUp();
+  if (!buffer) return status;
+  const buffer::FileBufferStats stats = buffer->stats();
+  status.buffered_messages = stats.pending_messages;
+  status.buffer_healthy = stats.healthy;
+  status.failed_messages = stats.failed_messages;
+  status.failed_files = stats.failed_files;
+  status.failed_bytes = stats.failed_bytes;
+  return status;
 }
 
 struct Worker::Parts {
@@ -89,14 +114,21 @@ struct Worker::Parts {
         sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
                 shared.capacity, shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
-        queue_manager(loop, *shared.admin, shared.capacity),
-        context{engine, queue_manager, loop, std::move(health), {}, {}, shared.cipher},
+        queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
+        context{.engine = engine,
+                .admin = queue_manager,
+                .loop = loop,
+                .health = std::move(health),
+                .producer_sub = {},
+                .pop_paused = [&shared] { return shared.maintenance.pop(); },
+                .maintenance = [&shared] { return shared.CheckMaintenance(); },
+                .cipher = shared.cipher},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
     health_tick.Start(0, kHealthTickMs);
     api::AddRoutes(context, router);
     connections =
-        std::make_unique<http::Connections>(loop, shared.budget, HttpSettings(shared.config),
+        std::make_unique<http::Connections>(loop, shared.budgets, HttpSettings(shared.config),
                                             [this](http::Request request, http::Reply reply) {
                                               router.Dispatch(std::move(request), std::move(reply));
                                             });

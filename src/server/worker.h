@@ -26,10 +26,11 @@ namespace queen::server {
 // What all workers share. Outlives them.
 struct Shared {
   const config::Config& config;
-  http::ConnectionBudget budget;
+  http::Budgets budgets;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;
+  state::Maintenance maintenance;
   const storage::PayloadCipher cipher;
   const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
   admin::AdminPool* admin = nullptr;      // set before the first worker starts
@@ -42,6 +43,7 @@ struct Shared {
 
   explicit Shared(const config::Config& config);
   bool AllUp() const;
+  api::MaintenanceStatus CheckMaintenance() const;
 };
 
 class Worker {

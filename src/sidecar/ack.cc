@@ -53,7 +53,9 @@ void AckQueue::Submit(AckRequest request) {
   call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
   items_waiting_ += static_cast<int64_t>(count);
   if (items_waiting_ > limits_.items_waiting_max) {
-    FailCall(*call, Status(Code::kOverloaded, "Too many acks are waiting"));
+    FailCall(*call, static_cast<int64_t>(count) > limits_.items_waiting_max
+                        ? Status(Code::kPayloadTooLarge, "The call has more acks than may wait")
+                        : Status(Code::kOverloaded, "Too many acks are waiting"));
     return;
   }
   if (!scheduler_.AnyUp()) {

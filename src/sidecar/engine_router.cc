@@ -102,6 +102,10 @@ Sidecar& EngineRouter::Here() const {
 // ---- push
 
 void EngineRouter::Push(PushRequest request) {
+  if (shards_.buffer == nullptr && shards_.maintenance->push()) {
+    request.done(request, Status(Code::kOverloaded, "Pushes are paused by maintenance"));
+    return;
+  }
   size_t owner = SIZE_MAX;
   for (const PushItem& item : request.items) {
     const size_t own = shards_.OwnerOfQueue(item.queue);
@@ -126,9 +130,20 @@ void EngineRouter::PushSplit(PushRequest request) {
 CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
   if (request.namespace_name || request.task) {
     Sidecar& sidecar = Here();
+    if (family_pops_ >= sidecar.pop().pops_max()) {
+      done(Status(Code::kOverloaded, "Too many pops are waiting"));
+      return nullptr;
+    }
+    ++family_pops_;
+    PopDone answer = [this, done = std::move(done)](Result<PopResult> result) mutable {
+      --family_pops_;
+      done(std::move(result));
+    };
     auto family = std::make_shared<FamilyPop>(
-        here_, *this, sidecar.lookups(), [&sidecar] { return sidecar.pop().may_wait(); },
-        std::move(request), std::move(done));
+        here_, *this, sidecar.lookups(),
+        FamilyPop::Conditions{[&sidecar] { return sidecar.pop().may_wait(); },
+                              [this] { return shards_.maintenance->pop(); }},
+        std::move(request), std::move(answer));
     family->Start();
     return [family] { family->Cancel(); };
   }

@@ -12,6 +12,7 @@
 
 #include "loop/loop.h"
 #include "sidecar/sidecar.h"
+#include "state/maintenance.h"
 
 namespace queen::sidecar {
 
@@ -23,6 +24,7 @@ struct Shards {
   };
   std::vector<Shard> shards;
   const PushBuffer* buffer = nullptr;
+  const state::Maintenance* maintenance = nullptr;  // of the process
 
   size_t OwnerOfQueue(std::string_view queue) const;
   size_t OwnerOfPartition(PartitionId partition) const;
@@ -69,6 +71,7 @@ class EngineRouter final : public Engine {
   const Shards& shards_;
   Loop& here_;
   state::DeliveredIndex& delivered_;
+  size_t family_pops_ = 0;  // open
 };
 
 }  // namespace queen::sidecar

@@ -6,17 +6,18 @@
 
 namespace queen::sidecar {
 
-FamilyPop::FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, std::function<bool()> may_wait,
+FamilyPop::FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, Conditions conditions,
                      PopRequest request, PopDone done)
     : loop_(loop),
       engine_(engine),
       lookups_(lookups),
-      may_wait_(std::move(may_wait)),
+      conditions_(std::move(conditions)),
       request_(std::move(request)),
       done_(std::move(done)),
       deadline_ms_(loop.NowMillis() + request_.wait_ms) {}
 
 void FamilyPop::Start() {
+  if (conditions_.paused()) return EndRound();
   pg::Params params(2);
   const auto add = [&params](const std::optional<std::string>& name) {
     if (name) {
@@ -77,7 +78,7 @@ void FamilyPop::TryNext() {
 void FamilyPop::EndRound() {
   if (!done_) return;
   const int64_t left = deadline_ms_ - loop_.NowMillis();
-  if (left <= 0 || !may_wait_()) {
+  if (left <= 0 || !conditions_.may_wait()) {
     Finish(PopResult{});
     return;
   }

@@ -18,10 +18,14 @@ namespace queen::sidecar {
 
 class FamilyPop final : public std::enable_shared_from_this<FamilyPop> {
  public:
-  // `may_wait` is false once the broker is going to stop.
+  struct Conditions {
+    std::function<bool()> may_wait;  // false once the broker is going to stop
+    std::function<bool()> paused;    // by maintenance: nothing is taken, and nobody asked
+  };
+
   // REQUIRES: engine and lookups are those of the loop's worker and outlive it
-  FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, std::function<bool()> may_wait,
-            PopRequest request, PopDone done);
+  FamilyPop(Loop& loop, Engine& engine, Lookups& lookups, Conditions conditions, PopRequest request,
+            PopDone done);
 
   void Start();
   // The client has gone.
@@ -39,7 +43,7 @@ class FamilyPop final : public std::enable_shared_from_this<FamilyPop> {
   Loop& loop_;
   Engine& engine_;
   Lookups& lookups_;
-  const std::function<bool()> may_wait_;
+  const Conditions conditions_;
   const PopRequest request_;
   PopDone done_;
   const int64_t deadline_ms_;

@@ -24,7 +24,9 @@ struct PopStateMachine::LeaseChunk {
 void PopStateMachine::SendLease() {
   auto chunk = std::make_shared<LeaseChunk>();
   for (PopPtr& pop : TakeChunk(lease_, limits_.leases_in_flight_max - leases_in_flight_)) {
-    if (!pop->cancelled && pop->group->named()) {
+    const bool paused = paused_ && !pop->asked;
+    if (!pop->cancelled && !paused && pop->group->named()) {
+      pop->asked = true;
       chunk->pops.push_back(std::move(pop));
       continue;
     }
@@ -32,7 +34,7 @@ void PopStateMachine::SendLease() {
     if (pop->cancelled) {
       Finish(pop, PopState::kEmpty, PopResult{});
     } else {
-      Advance(pop);  // its names were forgotten meanwhile: from the beginning
+      Advance(pop);  // its names were forgotten or pops paused meanwhile: from the beginning
     }
   }
   const size_t count = chunk->pops.size();
@@ -91,6 +93,7 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
         pop->confirmed = !pop->again && pop->group->named() && !doubtful.contains(pop.get());
       }
       pop->again = false;
+      pop->asked = false;
       Advance(pop);
     } else {
       BeginFetch(pop);

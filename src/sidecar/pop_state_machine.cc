@@ -17,11 +17,13 @@ constexpr int64_t kPauseMaxMs = 100;
 }  // namespace
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                                 const PopLimits& limits, OwnBrokers own)
+                                 const PopLimits& limits, OwnBrokers own,
+                                 std::function<bool()> replies_full)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
       limits_(limits),
+      replies_full_(std::move(replies_full)),
       tail_(own),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
@@ -50,7 +52,11 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
     Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
     return;
   }
-  if (!waits && !scheduler_.AnyUp()) {
+  if (!waits && !paused_ && RepliesFull()) {
+    Fail(pop, Status(Code::kOverloaded, "Too many replies wait to be taken"));
+    return;
+  }
+  if (!waits && !paused_ && !scheduler_.AnyUp()) {
     Fail(pop, Status(Code::kDatabaseUnavailable));
     return;
   }
@@ -184,10 +190,16 @@ void PopStateMachine::StopWaiting() {
   for (const PopPtr& pop : waiters) Finish(pop, PopState::kEmpty, PopResult{});
 }
 
+void PopStateMachine::SetPaused(bool paused) {
+  loop_.AssertOwner();
+  paused_ = paused;
+  if (!paused) WakeEverybody();
+}
+
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
-  paused_.clear();
+  retries_.clear();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
   for (const PopPtr& pop : left) Fail(pop, Status(Code::kShuttingDown));
@@ -212,6 +224,10 @@ void PopStateMachine::Advance(const PopPtr& pop) {
     return;
   }
   PopGroup& group = *pop->group;
+  if (MustWait(*pop)) {
+    Wait(pop);
+    return;
+  }
   if (!group.named()) {
     pop->state = PopState::kNaming;
     naming_.push_back(pop);
@@ -341,7 +357,7 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
 void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
   pop->pause_ms = std::clamp<int64_t>(pop->pause_ms * 2, 1, kPauseMaxMs);
   const int64_t until_ms = loop_.NowMillis() + pop->pause_ms;
-  paused_.emplace(until_ms, std::pair(pop, &stage));
+  retries_.emplace(until_ms, std::pair(pop, &stage));
   SetTimer(until_ms);
 }
 

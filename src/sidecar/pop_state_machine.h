@@ -20,6 +20,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -56,8 +57,9 @@ struct HasPendingStats {
 
 class PopStateMachine final : public Scheduler::Source {
  public:
+  // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
   PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
-                  OwnBrokers own);
+                  OwnBrokers own, std::function<bool()> replies_full);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -75,6 +77,9 @@ class PopStateMachine final : public Scheduler::Source {
   void OnQueueChanged(const std::string& queue);
   // As OnQueueChanged, of every queue.
   void OnQueuesChanged();
+  // Maintenance. While paused a pop is answered that there is nothing, with `wait` at its deadline;
+  // what is on its way to or from PostgreSQL arrives. At the end whoever waits tries again.
+  void SetPaused(bool paused);
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
@@ -84,6 +89,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
+  size_t pops_max() const { return limits_.pops_max; }
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
 
@@ -112,9 +118,12 @@ class PopStateMachine final : public Scheduler::Source {
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
   void Wait(const PopPtr& pop);
+  bool MustWait(const Pop& pop);
+  bool RepliesFull() const { return replies_full_ && replies_full_(); }
   void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
   void WakeForRing(PopGroup& group);
   void WakeAll(PopGroup& group);
+  void WakeEverybody();
   template <typename Wants>
   void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
@@ -185,6 +194,7 @@ class PopStateMachine final : public Scheduler::Source {
   Scheduler& scheduler_;
   SegmentCache& cache_;
   const PopLimits limits_;
+  const std::function<bool()> replies_full_;
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;
@@ -193,6 +203,8 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
   size_t waiting_ = 0;
   bool may_wait_ = true;
+  bool paused_ = false;
+  bool held_back_ = false;  // somebody waits for replies to leave
 
   std::deque<PopPtr> naming_;
   std::deque<PopGroup*> resolve_;
@@ -225,7 +237,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   PopDeadlines deadlines_;
   // By the time at which they go on, and with which stage.
-  std::multimap<int64_t, std::pair<PopPtr, std::deque<PopPtr>*>> paused_;
+  std::multimap<int64_t, std::pair<PopPtr, std::deque<PopPtr>*>> retries_;
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running
   Timer background_;

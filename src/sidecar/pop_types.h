@@ -68,6 +68,7 @@ struct Pop {
   int misses = 0;             // candidates in a row that had nothing
   bool confirmed = false;     // the database has said since it came what is ready
   bool again = false;         // the lease said: ask again at once
+  bool asked = false;         // for a lease: PostgreSQL may have given it one
   bool alone = false;         // a batch with it was refused: it goes by itself
   bool cancelled = false;     // the client has gone, or was answered already
   bool waited = false;        // its wait is over

@@ -10,6 +10,7 @@ namespace queen::sidecar {
 namespace {
 
 constexpr int64_t kDeadlineGraceMs = 200;  // for a pop that is on its way when its wait ends
+constexpr int64_t kHeldBackMs = 50;        // until it is looked again whether replies have left
 constexpr int64_t kLightCheckMs = 500;     // from this interval on has_pending_messages is asked
 
 }  // namespace
@@ -33,6 +34,24 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
 }
 
+// Whether nothing may be taken for the pop now. But a first pop has its group's start recorded.
+bool PopStateMachine::MustWait(const Pop& pop) {
+  if (!pop.group->named() && scheduler_.AnyUp()) return false;
+  if (paused_) return true;
+  if (pop.request.wait_ms <= 0 || !RepliesFull()) return false;
+  held_back_ = true;
+  SetTimer(loop_.NowMillis() + kHeldBackMs);
+  return true;
+}
+
+// Those that wait have missed what became ready meanwhile.
+void PopStateMachine::WakeEverybody() {
+  for (auto& [key, group] : groups_) {
+    for (const PopPtr& pop : group->waiters) Unconfirm(*pop);
+    WakeAll(*group);
+  }
+}
+
 // A partition has become ready: lets the first waiter try that wants it or takes any.
 void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
   if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
@@ -54,6 +73,7 @@ void PopStateMachine::WakeAll(PopGroup& group) {
 
 template <typename Wants>
 void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
+  if (paused_) return;
   std::vector<PopPtr> woken;
   for (auto waiter = group.waiters.begin();
        waiter != group.waiters.end() && woken.size() < count;) {
@@ -109,13 +129,17 @@ void PopStateMachine::OnTimer() {
       Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
     }
   }
-  for (; !paused_.empty() && paused_.begin()->first <= now; paused_.erase(paused_.begin())) {
-    const auto& [pop, stage] = paused_.begin()->second;
+  for (; !retries_.empty() && retries_.begin()->first <= now; retries_.erase(retries_.begin())) {
+    const auto& [pop, stage] = retries_.begin()->second;
     stage->push_back(pop);
     scheduler_.Wake();
   }
+  if (held_back_) {
+    held_back_ = RepliesFull();
+    if (!held_back_) WakeEverybody();
+  }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
-  if (!paused_.empty()) next = std::min(next, paused_.begin()->first);
+  if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
   for (auto& [key, group] : groups_) {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
       WakeWaiters(*group, partition, {});
@@ -135,6 +159,7 @@ void PopStateMachine::OnTimer() {
       next = std::min(next, group->rests_until_ms);
     }
   }
+  if (held_back_) next = std::min(next, now + kHeldBackMs);
   if (!pops_.empty() || !resting_.empty()) SetTimer(std::max(next, now + 1));
 }
 
@@ -149,7 +174,7 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
                  limits_.check_max_ms);
   }
   group.check_at_ms = now + group.check_interval_ms;
-  if (!scheduler_.AnyUp()) return;
+  if (paused_ || !scheduler_.AnyUp()) return;
   const bool light = group.check_interval_ms >= kLightCheckMs;
   const bool in_flight = group.check_queued || group.checks_in_flight > 0;
   bool any_wildcard = false;

@@ -62,7 +62,12 @@ void PushQueue::Submit(PushRequest request) {
     call->request.done(call->request, std::move(call->outcomes));
     return;
   }
-  if (!replay && (items_waiting_ + static_cast<int64_t>(call->open) > limits_.items_waiting_max ||
+  const auto items = static_cast<int64_t>(call->open);
+  if (!replay && (items > limits_.items_waiting_max || bytes > limits_.bytes_waiting_max)) {
+    FailCall(*call, Status(Code::kPayloadTooLarge, "The push is larger than all that may wait"));
+    return;
+  }
+  if (!replay && (items_waiting_ + items > limits_.items_waiting_max ||
                   bytes_waiting_ + bytes > limits_.bytes_waiting_max)) {
     FailCall(*call, Status(Code::kOverloaded, "Too many pushes are waiting"));
     return;

@@ -21,7 +21,7 @@ RenewQueue::RenewQueue(Loop& loop, Scheduler& scheduler)
 
 void RenewQueue::Submit(RenewRequest request, RenewDone done) {
   loop_.AssertOwner();
-  if (waiting_.size() >= kWaitingMax) {
+  if (waiting_.size() + paused_.size() >= kWaitingMax) {
     done(Status(Code::kOverloaded, "Too many lease extensions are waiting"));
     return;
   }

@@ -1,11 +1,14 @@
 #include "sidecar/sidecar.h"
 
+#include <algorithm>
+
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
 
-// Few write transactions at once make large batches; the other operations may use every slot.
+// Few write transactions at once make large batches, and never all slots: a flood of pushes must
+// not keep the others waiting. Those may use every slot.
 constexpr int kPushesInFlightMax = 2;
 constexpr int kAcksInFlightMax = 2;
 // They may wait for locks, so the others must have slots left.
@@ -29,7 +32,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
             notices.Pushed(queue, partition, id);
           },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, cache_, options.pop, options.own),
+      pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full),
       ack_(loop, scheduler_, delivered, options.ack,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       int64_t ready_in_ms) {
@@ -48,7 +51,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       last_commit_ms_(loop.NowMillis()),
       down_since_ms_(loop.NowMillis()),
       heartbeat_(loop, [this] { OnHeartbeatDue(); }) {
-  scheduler_.Add(push_, Operation::kPush, kPushesInFlightMax);
+  scheduler_.Add(push_, Operation::kPush, std::clamp(options.slots - 1, 1, kPushesInFlightMax));
   scheduler_.Add(pop_, Operation::kPop, options.slots);
   scheduler_.Add(ack_, Operation::kAck, kAcksInFlightMax);
   scheduler_.Add(transaction_, Operation::kTransaction, kTransactionsInFlightMax);

@@ -9,6 +9,7 @@
 //   until a heartbeat commits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -38,6 +39,8 @@ struct SidecarOptions {
   TransactionLimits transaction;
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
+  // Whether too much of what pops brought is still in memory. Unset: never.
+  std::function<bool()> replies_full;
 };
 
 // What a sidecar tells the others of its process.

@@ -55,7 +55,10 @@ void TransactionQueue::Submit(TransactionRequest request) {
   items_waiting_ += call->items;
   bytes_waiting_ += call->bytes;
   if (items_waiting_ > limits_.items_waiting_max || bytes_waiting_ > limits_.bytes_waiting_max) {
-    Answer(*call, Status(Code::kOverloaded, "Too many transactions are waiting"));
+    const bool never =
+        call->items > limits_.items_waiting_max || call->bytes > limits_.bytes_waiting_max;
+    Answer(*call, never ? Status(Code::kPayloadTooLarge, "The transaction is too large")
+                        : Status(Code::kOverloaded, "Too many transactions are waiting"));
     return;
   }
   if (!scheduler_.AnyUp()) {

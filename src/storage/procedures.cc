@@ -202,6 +202,20 @@ const pg::Statement kQueueDepths{
     " FROM queen.queue_depths($1, $2, $3)",
     {kInt4Array, kInt4, kInt4}};
 
+const pg::Statement kReadMaintenance{"read_maintenance",
+                                     "SELECT EXISTS (SELECT FROM queen.system_state"
+                                     "  WHERE name = 'push_maintenance' AND value = 'true'),"
+                                     " EXISTS (SELECT FROM queen.system_state"
+                                     "  WHERE name = 'pop_maintenance' AND value = 'true')",
+                                     {}};
+
+const pg::Statement kSetMaintenance{"set_maintenance",
+                                    "INSERT INTO queen.system_state AS s (name, value)"
+                                    " VALUES ($1, to_jsonb($2))"
+                                    " ON CONFLICT (name) DO UPDATE SET value = excluded.value,"
+                                    " changed_at = clock_timestamp() RETURNING s.value = 'true'",
+                                    {kText, kBool}};
+
 const pg::Statement kSeek{
     "seek",
     "SELECT moved, next_after FROM queen.seek($1, $2, $3, $4, $5, $6, $7, $8)",

@@ -88,6 +88,10 @@ extern const pg::Statement kSetSubscription;
 extern const pg::Statement kListQueueLimits;
 // queue ids, after, probes -> queue_id, group_id, unconsumed, idle_ms, next_queue, next_after
 extern const pg::Statement kQueueDepths;
+// -> push, pop: whether they are paused by maintenance
+extern const pg::Statement kReadMaintenance;
+// name of the flag ("push_maintenance", "pop_maintenance"), enabled -> enabled
+extern const pg::Statement kSetMaintenance;
 // queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
 extern const pg::Statement kSeek;
 // queue, group, partition, from, to (each may be NULL), limit, offset
