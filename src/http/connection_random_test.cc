@@ -11,8 +11,8 @@ const std::vector<std::string>& GoodOnes() {
   static const std::vector<std::string> good = {
       GetRequest("/api/v1/pop/queue/orders?batch=10&wait=true"),
       PostRequest("/api/v1/push", R"({"items":[{"queue":"q","payload":{"a":1}}]})", "X: y\r\n"),
-      "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;e=1\r\nabc\r\n0\r\nT: "
-      "1\r\n\r\n",
+      ("POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;e=1\r\nabc\r\n0\r\nT: "
+       "1\r\n\r\n"),
       "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
       "GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
       PostRequest("/e", "xy", "Expect: 100-continue\r\n"),

@@ -12,8 +12,8 @@ const std::vector<std::string>& Corpus() {
   static const std::vector<std::string> corpus = {
       GetRequest("/plain?a=b"),
       PostRequest("/post", "{\"a\":\"b\"}", "X: value\r\n"),
-      "POST /chunked HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "4;name=value;other=\"q\"\r\nfour\r\nA\r\n0123456789\r\n0\r\nTrailer: yes\r\n\r\n",
+      ("POST /chunked HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "4;name=value;other=\"q\"\r\nfour\r\nA\r\n0123456789\r\n0\r\nTrailer: yes\r\n\r\n"),
       GetRequest("/one") + PostRequest("/two", "body") + GetRequest("/three"),
       "\r\n" + GetRequest("/after-blank") + "\r\n\r\n" + GetRequest("/again"),
       "GET /old HTTP/1.0\r\n\r\n",

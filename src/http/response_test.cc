@@ -55,9 +55,9 @@ TEST(ErrorResponse, EveryCodeHasItsStatusAnd503LooksLikeTheNetwork){
     const Response response = ErrorResponse(Status(Code::id, "some text"));     \
     EXPECT_EQ(response.status, http);                                           \
     const bool refused = response.body.find(kRefusedText) != std::string::npos; \
-    EXPECT_EQ(refused, http == 503) << name;                                    \
-    EXPECT_EQ(response.HasHeader("retry-after"), http == 503) << name;          \
-    EXPECT_NE(ReasonPhrase(http), "Unknown") << http;                           \
+    EXPECT_EQ(refused, (http) == 503) << (name);                                \
+    EXPECT_EQ(response.HasHeader("retry-after"), (http) == 503) << (name);      \
+    EXPECT_NE(ReasonPhrase(http), "Unknown") << (http);                         \
   }
     QUEEN_ERROR_CODES(QUEEN_CHECK_CODE)
 #undef QUEEN_CHECK_CODE
