@@ -15,7 +15,7 @@ using testing::TestSlots;
 class Tls : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    address_ = Postgres::RestartWithTls();
+    address = Postgres::RestartWithTls();
     Postgres postgres;
     postgres.Ask("CREATE ROLE guarded LOGIN PASSWORD 'right'");
   }
@@ -23,16 +23,16 @@ class Tls : public ::testing::Test {
   static ConnectOptions Options(const std::string& password) {
     ConnectOptions options = Postgres::Options();
     options.keywords = {
-        {"host", "localhost"},      {"hostaddr", address_},
+        {"host", "localhost"},      {"hostaddr", address},
         {"user", "guarded"},        {"password", password},
         {"sslmode", "verify-full"}, {"sslrootcert", Postgres::Directory() + "/server.crt"}};
     return options;
   }
 
-  static std::string address_;
+  static std::string address;
 };
 
-std::string Tls::address_;
+std::string Tls::address;
 
 TEST_F(Tls, LargeAnswersArriveWhole) {
   TestSlots slots(Options("right"));

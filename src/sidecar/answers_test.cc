@@ -56,7 +56,7 @@ TEST(Gathered, APushThatIsStoredInPartSaysWhichItemsAreNot) {
   call.gathered.TakePart({0, 2}, Away());
   call.gathered.TakePart({1}, std::vector<PushOutcome>{Queued(7)});
   ASSERT_TRUE(call.answer && call.answer->ok());
-  for (const size_t item : {0, 2}) {
+  for (const size_t item : {0U, 2U}) {
     EXPECT_EQ((**call.answer)[item].status, PushOutcome::Status::kFailed);
     EXPECT_EQ((**call.answer)[item].error, Away().message());
   }
