@@ -10,11 +10,12 @@ DECLARE
     o CONSTANT jsonb := coalesce(p_options, '{}');
     v_before   queen.queues;
     v_after    queen.queues;
+    v_born     int;
 BEGIN
     -- Select first: ON CONFLICT burns an id.
     IF NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = p_queue) THEN
         INSERT INTO queen.queues (name, namespace, task)
-        VALUES (p_queue, coalesce(p_namespace, ''), coalesce(p_task, '')) ON CONFLICT DO NOTHING;
+        VALUES (p_queue, coalesce(p_namespace, ''), coalesce(p_task, '')) ON CONFLICT DO NOTHING RETURNING id INTO v_born;
     END IF;
     SELECT q.* INTO v_before FROM queen.queues q WHERE q.name = p_queue FOR UPDATE;
     IF p_replace THEN
@@ -47,10 +48,13 @@ BEGIN
         priority                    = coalesce((o ->> 'priority')::int, q.priority),
         encryption_enabled          = coalesce((o ->> 'encryptionEnabled')::boolean, q.encryption_enabled)
     WHERE q.name = p_queue RETURNING q.* INTO v_after;
+    IF v_born IS NOT NULL OR (v_before.namespace, v_before.task) IS DISTINCT FROM (v_after.namespace, v_after.task) THEN
+        PERFORM queen.join_families(ARRAY[v_after.id], v_born IS NOT NULL);
+    END IF;
     IF (v_before.delayed_processing, v_before.window_buffer, v_before.retention_enabled, v_before.retention_seconds,
-        v_before.max_wait_time_seconds) IS DISTINCT FROM
+        v_before.max_wait_time_seconds, v_before.priority) IS DISTINCT FROM
        (v_after.delayed_processing, v_after.window_buffer, v_after.retention_enabled, v_after.retention_seconds,
-        v_after.max_wait_time_seconds) THEN  -- other brokers: what is ready, and when, may be another now
+        v_after.max_wait_time_seconds, v_after.priority) THEN  -- other brokers: what is ready, and when, may be another now
         PERFORM queen.announce(ARRAY[-v_after.id]);
     END IF;
     PERFORM queen.ensure_partitions(ARRAY[p_queue], ARRAY['Default']);

@@ -1,4 +1,4 @@
--- Deletes a group on one queue, or on all (p_queue NULL). With p_metadata its record goes too, and its
+-- Deletes a group on one queue, or on all and with its families (p_queue NULL). With p_metadata its record goes too, and its
 -- next pop decides its start anew; without, it begins again at its recorded start. Either way the old id
 -- is gone at once (a late ack finds nothing to move); sweep_orphans removes the rows.
 CREATE OR REPLACE FUNCTION queen.delete_group(p_group text, p_queue text, p_metadata boolean)
@@ -31,6 +31,11 @@ BEGIN
     END LOOP;
     IF p_metadata THEN
         DELETE FROM queen.early_groups e WHERE e.group_name = p_group AND (p_queue IS NULL OR e.queue_name = p_queue);
+    END IF;
+    IF p_metadata AND p_queue IS NULL THEN
+        DELETE FROM queen.family_queues j USING queen.families f WHERE f.group_name = p_group AND j.family_id = f.id;
+        DELETE FROM queen.families f WHERE f.group_name = p_group;
+        IF FOUND THEN PERFORM queen.announce(ARRAY[0]); END IF;
     END IF;
     RETURN NEXT;
 END $$;

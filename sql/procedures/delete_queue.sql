@@ -7,6 +7,7 @@ BEGIN
     DELETE FROM queen.early_groups e WHERE e.queue_name = p_queue;
     DELETE FROM queen.queues q WHERE q.name = p_queue RETURNING q.id INTO v_id;
     IF v_id IS NULL THEN RETURN false; END IF;
+    DELETE FROM queen.family_queues j WHERE j.queue_id = v_id;
     INSERT INTO queen.deletions (kind, queue_id, object_id) VALUES ('queue', v_id, v_id);
     PERFORM queen.announce(ARRAY[-v_id]);
     RETURN true;

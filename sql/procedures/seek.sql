@@ -78,6 +78,7 @@ BEGIN
     WITH changed AS (
         UPDATE queen.groups g SET start_mode = 'time', start_time = p_time WHERE g.name = p_group RETURNING g.queue_id)
     SELECT array_agg(-c.queue_id) INTO v_queues FROM changed c;
+    UPDATE queen.families f SET start_mode = 'time', start_time = p_time WHERE f.group_name = p_group;
     PERFORM queen.announce(v_queues);
     RETURN coalesce(cardinality(v_queues), 0);
 END $$;

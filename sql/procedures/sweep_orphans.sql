@@ -32,6 +32,7 @@ BEGIN
         ELSIF v_job.kind = 'queue' THEN
             DELETE FROM queen.group_starts b USING queen.groups g WHERE g.queue_id = v_job.queue_id AND b.group_id = g.id;
             DELETE FROM queen.groups g WHERE g.queue_id = v_job.queue_id;
+            DELETE FROM queen.family_queues j WHERE j.queue_id = v_job.queue_id;
             DELETE FROM queen.partitions p WHERE p.id IN (
                 SELECT x.id FROM queen.partitions x WHERE x.queue_id = v_job.queue_id LIMIT p_limit);
             GET DIAGNOSTICS removed = ROW_COUNT;

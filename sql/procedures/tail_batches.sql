@@ -1,7 +1,7 @@
 -- What others have committed since p_since (next_since of the last read): one row per queue with the
 -- partitions that were written to or may have become ready in another way (an ended lease, a seek).
 -- partitions NULL: anything of that queue may have changed; its procedure noted -queue_id in the place
--- of a partition. The last row has queue_id NULL and the snapshot to read from next time, and truncated:
+-- of a partition, and 0 for families whose record is gone. The last row has queue_id NULL and the snapshot to read from next time, and truncated:
 -- there were more than p_limit batches, none of which is told, so the caller looks at the database
 -- instead. p_since NULL: only the snapshot. Batches of brokers p_own_first .. p_own_last, the caller's
 -- own process, are left out. Point and range probes from the snapshot's end, so a transaction that has
@@ -28,7 +28,7 @@ LANGUAGE sql STABLE AS $$
     CROSS JOIN LATERAL (SELECT x.queue_id, x.id FROM queen.partitions x WHERE x.id = t.id OFFSET 0) p
     GROUP BY p.queue_id
     UNION ALL
-    SELECT -t.id, NULL, NULL, NULL FROM touched t WHERE t.id < 0
+    SELECT -t.id, NULL, NULL, NULL FROM touched t WHERE t.id <= 0
     UNION ALL
     SELECT NULL, NULL, pg_current_snapshot(), size.truncated FROM size
 $$;

@@ -22,7 +22,7 @@ BEGIN
     SELECT * INTO STRICT v FROM queen.messages;
     ASSERT v.queue = 'shop.orders' AND v.partition = 'customer-7' AND v.seq = 0 AND v.transaction_id = 'order-1-paid'
         AND v.payload ->> 'state' = 'paid' AND v.meta IS NULL;
-    ASSERT (SELECT broker = 0 AND base_seqs = '{0}' FROM queen.batches), 'brokers that tail will see it';
+    ASSERT (SELECT broker = 0 AND base_seqs = '{0}' FROM queen.batches WHERE partitions[1] > 0), 'brokers that tail will see it';
     ASSERT queen.push('shop.orders', '{}', 'customer-7', 'order-1-paid') = v.id, 'a duplicate returns the stored id';
     ASSERT (SELECT count(*) FROM queen.messages) = 1;
 END $$;
