@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "config/version.h"
 #include "loop/timer.h"
+#include "sidecar/family_pops.h"
 
 namespace queen::server {
 namespace {
@@ -114,6 +115,7 @@ struct Worker::Parts {
         sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
                 shared.capacity, shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
+        families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
         context{.engine = engine,
                 .admin = queue_manager,
@@ -137,6 +139,7 @@ struct Worker::Parts {
   sidecar::ShardNotices notices;
   sidecar::Sidecar sidecar;
   sidecar::EngineRouter engine;
+  sidecar::FamilyPops families;
   admin::AsyncQueueManager queue_manager;
   api::Context context;
   http::Router router;
@@ -160,7 +163,8 @@ void Worker::Start(const std::string& conninfo) {
       health.check = [this] { return CheckHealth(); };
       parts_ = std::make_unique<Parts>(shared_, index_, loop_, conninfo, std::move(health),
                                        [this] { NoteHealth(); });
-      shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar};
+      shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar,
+                                                            &parts_->families};
       ready.set_value();
     });
     loop_.Run();
@@ -197,6 +201,7 @@ void Worker::Drain(int64_t limit_ms, UniqueFunction<void()> done) {
   loop_.Post([this, limit_ms, done = std::move(done)]() mutable {
     parts_->drain_limit.Start(limit_ms);
     parts_->sidecar.pop().StopWaiting();
+    parts_->families.StopWaiting();
     parts_->connections->Drain([this, done = std::move(done)]() mutable {
       parts_->drain_limit.Stop();
       done();

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "sidecar/answers.h"
-#include "sidecar/family_pop.h"
+#include "sidecar/family_pops.h"
 #include "sidecar/streams.h"
 #include "storage/lines.h"
 
@@ -21,6 +21,22 @@ size_t Shards::OwnerOfQueue(std::string_view queue) const {
 
 size_t Shards::OwnerOfPartition(PartitionId partition) const {
   return static_cast<size_t>(partition.value) % shards.size();
+}
+
+template <typename Tell>
+void Shards::TellFamilies(const Loop& here, Tell tell) const {
+  for (const Shard& shard : shards) {
+    if (shard.loop == &here) {
+      tell(*shard.families);
+    } else {
+      shard.loop->Post([families = shard.families, tell] { tell(*families); });
+    }
+  }
+}
+
+void ShardNotices::Born(std::string_view queue) {
+  shards_.TellFamilies(
+      here_, [queue = std::string(queue)](FamilyPops& families) { families.OnBorn(queue); });
 }
 
 void ShardNotices::Pushed(std::string_view queue, std::string_view partition, PartitionId id) {
@@ -128,25 +144,7 @@ void EngineRouter::PushSplit(PushRequest request) {
 // ---- pop
 
 CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
-  if (request.namespace_name || request.task) {
-    Sidecar& sidecar = Here();
-    if (family_pops_ >= sidecar.pop().pops_max()) {
-      done(Status(Code::kOverloaded, "Too many pops are waiting"));
-      return nullptr;
-    }
-    ++family_pops_;
-    PopDone answer = [this, done = std::move(done)](Result<PopResult> result) mutable {
-      --family_pops_;
-      done(std::move(result));
-    };
-    auto family = std::make_shared<FamilyPop>(
-        here_, *this, sidecar.lookups(),
-        FamilyPop::Conditions{[&sidecar] { return sidecar.pop().may_wait(); },
-                              [this] { return shards_.maintenance->pop(); }},
-        std::move(request), std::move(answer));
-    family->Start();
-    return [family] { family->Cancel(); };
-  }
+  if (request.OfFamily()) return PopFamily(std::move(request), std::move(done));
   const uint64_t ticket = g_next_ticket.fetch_add(1, std::memory_order_relaxed);
   const size_t owner = shards_.OwnerOfQueue(request.queue);
   PopDone answer = [this, here = &here_, group = request.group,
@@ -167,6 +165,27 @@ CancelPop EngineRouter::Pop(PopRequest request, PopDone done) {
      });
   return [this, owner, ticket] {
     On(owner, [ticket](Sidecar& sidecar) { sidecar.pop().Cancel(ticket); });
+  };
+}
+
+CancelPop EngineRouter::PopFamily(PopRequest request, PopDone done) {
+  const uint64_t ticket = g_next_ticket.fetch_add(1, std::memory_order_relaxed);
+  const Shards::Shard owner = shards_.shards[shards_.OwnerOfQueue(request.FamilyKey())];
+  if (owner.loop == &here_) {
+    owner.families->Submit(ticket, std::move(request), std::move(done));
+    return [families = owner.families, ticket] { families->Cancel(ticket); };
+  }
+  PopDone answer = [here = &here_, done = std::move(done)](Result<PopResult> result) mutable {
+    here->Post([done = std::move(done), result = std::move(result)]() mutable {
+      done(std::move(result));
+    });
+  };
+  owner.loop->Post([families = owner.families, ticket, request = std::move(request),
+                    answer = std::move(answer)]() mutable {
+    families->Submit(ticket, std::move(request), std::move(answer));
+  });
+  return [owner, ticket] {
+    owner.loop->Post([families = owner.families, ticket] { families->Cancel(ticket); });
   };
 }
 
@@ -260,6 +279,7 @@ void EngineRouter::Renew(RenewRequest request, RenewDone done) {
 // ---- administration
 
 void EngineRouter::QueueChanged(const std::optional<std::string>& queue) {
+  shards_.TellFamilies(here_, [](FamilyPops& families) { families.OnQueueChanged(); });
   if (queue) {
     On(shards_.OwnerOfQueue(*queue),
        [queue = *queue](Sidecar& sidecar) { sidecar.pop().OnQueueChanged(queue); });

@@ -1,8 +1,9 @@
 // EngineRouter: the Engine that a worker's API uses. Every queue has one owner among the workers'
 // sidecars, by the hash of its name: what belongs together (a partition's order, a group's ready
 // ring, its waiters) is then on one thread. A request for a queue owned elsewhere crosses to that
-// loop and its answer back. Acks and extensions name no queue; an ack's owner is its partition's.
-// A transaction may touch any number of queues and is executed where it arrived.
+// loop and its answer back. So has every pair of a family (namespace and/or task) and a group. Acks
+// and extensions name no queue; an ack's owner is its partition's. A transaction may touch any
+// number of queues and is executed where it arrived.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,14 @@
 
 namespace queen::sidecar {
 
+class FamilyPops;
+
 // All sidecars of the process, in the workers' order. Made before the workers run.
 struct Shards {
   struct Shard {
     Loop* loop = nullptr;
     Sidecar* sidecar = nullptr;
+    FamilyPops* families = nullptr;
   };
   std::vector<Shard> shards;
   const PushBuffer* buffer = nullptr;
@@ -28,6 +32,9 @@ struct Shards {
 
   size_t OwnerOfQueue(std::string_view queue) const;
   size_t OwnerOfPartition(PartitionId partition) const;
+  // On the loop of each worker, at once where it is `here`: `tell(FamilyPops&)`.
+  template <typename Tell>
+  void TellFamilies(const Loop& here, Tell tell) const;
 };
 
 // Tells the owner of a queue what another sidecar has done to it.
@@ -37,6 +44,7 @@ class ShardNotices final : public Notices {
   void Pushed(std::string_view queue, std::string_view partition, PartitionId id) override;
   void Freed(std::string_view queue, std::string_view partition, PartitionId id,
              std::string_view group, int64_t ready_in_ms) override;
+  void Born(std::string_view queue) override;
 
  private:
   const Shards& shards_;
@@ -64,6 +72,7 @@ class EngineRouter final : public Engine {
   void On(size_t owner, Task task);
   template <typename Outcome, typename Request, typename OwnerOf, typename Submit>
   void Split(Request request, OwnerOf owner_of, Submit submit);
+  CancelPop PopFamily(PopRequest request, PopDone done);
   void PushSplit(PushRequest request);
   void AckSplit(AckRequest request);
   void Remember(const std::string& group, const PopResult& result) const;
@@ -71,7 +80,6 @@ class EngineRouter final : public Engine {
   const Shards& shards_;
   Loop& here_;
   state::DeliveredIndex& delivered_;
-  size_t family_pops_ = 0;  // open
 };
 
 }  // namespace queen::sidecar

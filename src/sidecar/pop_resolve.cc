@@ -8,21 +8,7 @@
 namespace queen::sidecar {
 namespace {
 
-std::string_view ModeName(StartMode mode) {
-  switch (mode) {
-    case StartMode::kAll:
-      return "all";
-    case StartMode::kNew:
-      return "new";
-    case StartMode::kTime:
-      return "time";
-  }
-  return "all";
-}
-
-bool AnyoneWaits(const PopGroup& group) {
-  return !group.resolving.empty() || !group.waiters.empty();
-}
+bool AnyoneWaits(const PopGroup& group) { return !group.resolving.empty() || group.awaited(); }
 
 // A round that nobody waits for takes a tenth of one connection's time.
 constexpr int64_t kRestsPerPage = 9;
@@ -39,7 +25,11 @@ void PopStateMachine::SendNaming() {
   for (const PopPtr& pop : pops) {
     queues.Add(pop->request.queue);
     groups.Add(pop->request.group);
-    modes.Add(ModeName(pop->request.start_mode));
+    if (pop->request.member) {
+      modes.AddNull();
+    } else {
+      modes.Add(ModeName(pop->request.start_mode));
+    }
     if (pop->request.start_mode == StartMode::kTime) {
       times.Add(pop->request.start_micros);
     } else {
@@ -87,6 +77,10 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
     if (pops[i]->finished()) continue;
     if (found[i]) {
       Advance(pops[i]);
+    } else if (pops[i]->request.member) {
+      PopResult gone;
+      gone.gone = true;
+      Finish(pops[i], PopState::kEmpty, std::move(gone));
     } else {
       Wait(pops[i]);  // no such queue or partition yet
     }

@@ -162,6 +162,7 @@ void PopStateMachine::OnGroupChanged(PopGroup& group) {
   ++group.changes;
   ForgetNames(group);
   for (const PopPtr& pop : group.waiters) Unconfirm(*pop);
+  for (const PopPtr& pop : group.lookers) Unconfirm(*pop);
   WakeAll(group);
 }
 
@@ -186,6 +187,7 @@ void PopStateMachine::StopWaiting() {
   std::vector<PopPtr> waiters;
   for (auto& [key, group] : groups_) {
     waiters.insert(waiters.end(), group->waiters.begin(), group->waiters.end());
+    waiters.insert(waiters.end(), group->lookers.begin(), group->lookers.end());
   }
   for (const PopPtr& pop : waiters) Finish(pop, PopState::kEmpty, PopResult{});
 }
@@ -264,27 +266,16 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   group.ring.MoveDue(loop_.NowMillis());
   pop->candidates.clear();
   if (!IsComplete(group)) StartRound(group);
-  if (pop->misses >= kMissesMax && !group.ring.empty()) {  // it tells of what others have taken
-    pop->misses = 0;
-    group.ring.Doubt(kDoubtMax);
-    AwaitCheck(pop);
-    return;
-  }
-  std::vector<PartitionId> in_flight;
-  while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
-    const auto partition = group.ring.Take();
-    if (!partition) break;
-    if (leasing_.insert(KeyOf(*partition, group)).second) {
-      pop->candidates.push_back(*partition);
-    } else {
-      in_flight.push_back(*partition);
+  if (pop->request.look) {
+    const bool found = group.ring.AnyOf(
+        [&](PartitionId partition) { return !leasing_.contains(KeyOf(partition, group)); });
+    if (found) {
+      PopResult result;
+      result.found = true;
+      Finish(pop, PopState::kCompleted, std::move(result));
+      return;
     }
-  }
-  for (const PartitionId partition : in_flight) group.ring.Add(partition);
-  if (!pop->candidates.empty()) {
-    pop->state = PopState::kLeasing;
-    lease_.push_back(pop);
-    scheduler_.Wake();
+  } else if (TakeCandidates(pop)) {
     return;
   }
   if (pop->confirmed) {
@@ -300,10 +291,37 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   }
 }
 
+// Whether the pop is on its way, to a lease or to find out whether its ring is right.
+bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
+  PopGroup& group = *pop->group;
+  if (pop->misses >= kMissesMax && !group.ring.empty()) {  // it tells of what others have taken
+    pop->misses = 0;
+    group.ring.Doubt(kDoubtMax);
+    AwaitCheck(pop);
+    return true;
+  }
+  std::vector<PartitionId> in_flight;
+  while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
+    const auto partition = group.ring.Take();
+    if (!partition) break;
+    if (leasing_.insert(KeyOf(*partition, group)).second) {
+      pop->candidates.push_back(*partition);
+    } else {
+      in_flight.push_back(*partition);
+    }
+  }
+  for (const PartitionId partition : in_flight) group.ring.Add(partition);
+  if (pop->candidates.empty()) return false;
+  pop->state = PopState::kLeasing;
+  lease_.push_back(pop);
+  scheduler_.Wake();
+  return true;
+}
+
 void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult> result) {
   if (pop->finished()) return;
   if (pop->state == PopState::kWaiting) {
-    pop->group->waiters.remove(pop);
+    (pop->request.look ? pop->group->lookers : pop->group->waiters).remove(pop);
     --waiting_;
   }
   pop->state = state;

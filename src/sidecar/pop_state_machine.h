@@ -55,6 +55,12 @@ struct HasPendingStats {
   int64_t misses = 0;
 };
 
+// What a read of the tail has told. Not ok: nothing, the next one tells it.
+struct TailNews {
+  int64_t read = 0;  // its number
+  Result<std::vector<QueueNews>> queues;
+};
+
 class PopStateMachine final : public Scheduler::Source {
  public:
   // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
@@ -80,6 +86,18 @@ class PopStateMachine final : public Scheduler::Source {
   // Maintenance. While paused a pop is answered that there is nothing, with `wait` at its deadline;
   // what is on its way to or from PostgreSQL arrives. At the end whoever waits tries again.
   void SetPaused(bool paused);
+  // Has the tail read; the number of the first read that begins after this call.
+  int64_t AskNews();
+  // Told of every read that has ended. Once.
+  void OnNews(std::function<void(TailNews)> listener) { listener_ = std::move(listener); }
+  // In what generation of the tail we are, 0: its first read has not ended (tail_reader.h).
+  int64_t generation() const { return tail_.known() ? tail_.generation() : 0; }
+  // Whether a read has begun less than `ms` ago: one more would tell little.
+  bool WasReadWithin(int64_t ms) const { return loop_.NowMillis() - tail_.begun_ms() < ms; }
+  bool AnyUp() const { return scheduler_.AnyUp(); }
+  bool paused() const { return paused_; }
+  const PopLimits& limits() const { return limits_; }
+
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
@@ -89,7 +107,6 @@ class PopStateMachine final : public Scheduler::Source {
 
   bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
-  size_t pops_max() const { return limits_.pops_max; }
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
 
@@ -117,6 +134,7 @@ class PopStateMachine final : public Scheduler::Source {
   // Decides what `pop` needs next and puts it there.
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
+  bool TakeCandidates(const PopPtr& pop);
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_full_ && replies_full_(); }
@@ -124,6 +142,7 @@ class PopStateMachine final : public Scheduler::Source {
   void WakeForRing(PopGroup& group);
   void WakeAll(PopGroup& group);
   void WakeEverybody();
+  void WakeLookers(PopGroup& group);
   template <typename Wants>
   void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
@@ -210,6 +229,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::deque<PopGroup*> resolve_;
   std::vector<PopGroup*> resting_;  // in the middle of a round that nobody waits for
   TailReader tail_;
+  std::function<void(TailNews)> listener_;
   std::unordered_set<PopGroup*> tail_waiters_;  // with pops or a round behind a read
   std::deque<PopGroup*> check_;                 // with hints to ask about
   bool check_in_flight_ = false;

@@ -94,13 +94,18 @@ void PopStateMachine::AwaitTail(PopGroup& group) {
   scheduler_.Wake();
 }
 
+int64_t PopStateMachine::AskNews() {
+  scheduler_.Wake();
+  return tail_.Ask();
+}
+
 void PopStateMachine::SendTail() {
   scheduler_.Execute(*this, 1, pg::Batch(storage::kTail, tail_.Begin(loop_.NowMillis())),
                      [this](const pg::BatchResult& result) { OnTail(result); });
 }
 
 void PopStateMachine::OnTail(const pg::BatchResult& result) {
-  const Result<std::vector<QueueNews>> news = tail_.End(result);
+  Result<std::vector<QueueNews>> news = tail_.End(result);
   const std::unordered_set<PopGroup*> waiters = std::move(tail_waiters_);
   tail_waiters_.clear();
   if (!news.ok()) {
@@ -110,6 +115,7 @@ void PopStateMachine::OnTail(const pg::BatchResult& result) {
       if (group->round_waiting) FailRound(*group, news.status());
       Unpin(*group);
     }
+    if (listener_) listener_({tail_.done(), std::move(news)});
     return;
   }
   for (const QueueNews& queue : *news) Tell(queue);
@@ -122,6 +128,7 @@ void PopStateMachine::OnTail(const pg::BatchResult& result) {
     if (group->round_waiting || !group->asking.empty()) AwaitTail(*group);
     Unpin(*group);
   }
+  if (listener_) listener_({tail_.done(), std::move(news)});
   scheduler_.Wake();
 }
 
@@ -138,7 +145,7 @@ void PopStateMachine::Tell(const QueueNews& news) {
       continue;
     }
     // Nobody has asked for any of its partitions: should somebody, all are looked at.
-    if (!IsComplete(*group) && !group->round_queued && group->waiters.empty()) continue;
+    if (!IsComplete(*group) && !group->round_queued && !group->awaited()) continue;
     for (const PartitionId partition : news.partitions) {
       group->ring.Hint(partition);
       if (const int64_t key = KeyOf(partition, *group); leasing_.contains(key)) told_.insert(key);
@@ -163,7 +170,9 @@ void PopStateMachine::SettleAsking(PopGroup& group) {
     for (const PopPtr& pop : settled) Advance(pop);
     return;
   }
-  if (group.ring.hints() <= settled.size() + group.waiters.size()) TryHints(group);
+  const auto trying = std::count_if(settled.begin(), settled.end(),
+                                    [](const PopPtr& pop) { return !pop->request.look; });
+  if (group.ring.hints() <= static_cast<size_t>(trying) + group.waiters.size()) TryHints(group);
   for (const PopPtr& pop : settled) {
     if (group.ring.hints() == 0 && group.checks_in_flight == 0) {
       pop->confirmed = true;

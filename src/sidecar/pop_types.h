@@ -91,6 +91,7 @@ struct PopGroup {
 
   state::ReadyRing ring;
   std::list<PopPtr> waiters;  // first come, first served
+  std::list<PopPtr> lookers;  // parked looks: told of everything, beside the waiters
 
   // Resolve: rounds through all partitions. `resolving` pops wait for the end of a round that
   // began after they came.
@@ -126,6 +127,7 @@ struct PopGroup {
   int empty_checks = 0;
 
   bool named() const { return group_id != 0; }
+  bool awaited() const { return !waiters.empty() || !lookers.empty(); }
 };
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a

@@ -24,7 +24,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   PopGroup& group = *pop->group;
   pop->state = PopState::kWaiting;
   pop->pause_ms = 0;
-  group.waiters.push_back(pop);
+  (pop->request.look ? group.lookers : group.waiters).push_back(pop);
   ++waiting_;
   EndRest(group);
   if (group.check_at_ms == 0) {
@@ -48,6 +48,7 @@ bool PopStateMachine::MustWait(const Pop& pop) {
 void PopStateMachine::WakeEverybody() {
   for (auto& [key, group] : groups_) {
     for (const PopPtr& pop : group->waiters) Unconfirm(*pop);
+    for (const PopPtr& pop : group->lookers) Unconfirm(*pop);
     WakeAll(*group);
   }
 }
@@ -60,15 +61,30 @@ void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_v
     const auto known = group.partitions.find(*pop.request.partition);
     return known != group.partitions.end() && known->second == id;
   });
+  WakeLookers(group);  // now that a waiter has claimed it, if one was there
 }
 
 // The ring has been filled: lets as many waiters try as it can serve.
 void PopStateMachine::WakeForRing(PopGroup& group) {
   Wake(group, group.ring.size(), [](const Pop& pop) { return pop.wildcard(); });
+  WakeLookers(group);
 }
 
 void PopStateMachine::WakeAll(PopGroup& group) {
   Wake(group, group.waiters.size(), [](const Pop&) { return true; });
+  WakeLookers(group);
+}
+
+// A look finds something, or is parked again.
+void PopStateMachine::WakeLookers(PopGroup& group) {
+  if (paused_) return;
+  const std::list<PopPtr> woken = std::move(group.lookers);
+  group.lookers.clear();
+  waiting_ -= woken.size();
+  for (const PopPtr& pop : woken) {
+    pop->state = PopState::kPending;
+    Advance(pop);
+  }
 }
 
 template <typename Wants>
@@ -144,7 +160,7 @@ void PopStateMachine::OnTimer() {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
       WakeWaiters(*group, partition, {});
     }
-    if (group->waiters.empty()) {
+    if (!group->awaited()) {
       group->check_at_ms = 0;
     } else {
       if (group->check_at_ms <= now) CheckGroup(*group, now);
@@ -167,6 +183,7 @@ void PopStateMachine::OnTimer() {
 // for one partition by has_pending_messages, all of a tick in one call; while the interval is
 // short, and while names are not known, one waiter of each kind tries instead.
 void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
+  const int64_t waited_ms = group.check_interval_ms;
   if (++group.empty_checks >= limits_.check_threshold) {
     group.check_interval_ms =
         std::min(static_cast<int64_t>(static_cast<double>(group.check_interval_ms) *
@@ -177,7 +194,7 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
   if (paused_ || !scheduler_.AnyUp()) return;
   const bool light = group.check_interval_ms >= kLightCheckMs;
   const bool in_flight = group.check_queued || group.checks_in_flight > 0;
-  bool any_wildcard = false;
+  bool any_wildcard = group.named() && !group.lookers.empty();
   std::unordered_set<std::string> asked;  // by partition; "" stands for any
   std::vector<PopPtr> checking;
   for (auto waiter = group.waiters.begin(); waiter != group.waiters.end();) {
@@ -203,9 +220,14 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
       ++waiter;
     }
   }
+  if (!group.named()) {
+    checking.insert(checking.end(), group.lookers.begin(), group.lookers.end());
+    waiting_ -= group.lookers.size();
+    group.lookers.clear();
+  }
   if (any_wildcard && IsComplete(group)) {
-    tail_.Ask();
-    scheduler_.Wake();
+    // One read serves all groups of this worker: that of another is as good.
+    if (!WasReadWithin(waited_ms / 2)) AskNews();
   } else if (any_wildcard) {
     StartRound(group);
   }

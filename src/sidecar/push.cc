@@ -23,7 +23,8 @@ size_t BytesOf(const PushItem& item) {
 
 PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
                      state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-                     const PushLimits& limits, int64_t broker, Announce announce, PushDetour detour)
+                     const PushLimits& limits, int64_t broker, Announce announce, Born born,
+                     PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
@@ -32,6 +33,7 @@ PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
       limits_(limits),
       broker_(broker),
       announce_(std::move(announce)),
+      born_(std::move(born)),
       detour_(std::move(detour)),
       tick_(loop, [this] { OnTick(); }) {}
 
@@ -273,6 +275,7 @@ void PushQueue::OnEnsured(const std::vector<Partition*>& partitions,
       Partition& partition = *partitions[static_cast<size_t>(rows.Int4(row, 0)) - 1];
       partition.id = PartitionId{rows.Int4(row, 2)};
       partition.encrypted = rows.Bool(row, 3);
+      if (rows.Bool(row, 4)) born_(partition.queue);
     }
   } else if (result.outcome == pg::Outcome::kFailure && !result.status.retryable()) {
     for (Partition* partition : partitions) {

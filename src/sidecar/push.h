@@ -61,9 +61,12 @@ class PushQueue final : public Scheduler::Source {
   using Announce =
       UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
 
+  // Called when a push has made its queue, before anything is pushed to it.
+  using Born = UniqueFunction<void(std::string_view queue)>;
+
   PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, state::QueueCapacity& capacity,
             const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
-            Announce announce, PushDetour detour = {});
+            Announce announce, Born born, PushDetour detour = {});
 
   void Submit(PushRequest request);
 
@@ -171,6 +174,7 @@ class PushQueue final : public Scheduler::Source {
   const PushLimits limits_;
   const int64_t broker_;
   Announce announce_;
+  Born born_;
   const PushDetour detour_;
   int64_t next_batch_ = 0;
 

@@ -58,6 +58,11 @@ struct PushRequest {
 
 enum class StartMode { kAll, kNew, kTime };
 
+// As SQL calls it.
+constexpr std::string_view ModeName(StartMode mode) {
+  return mode == StartMode::kNew ? "new" : mode == StartMode::kTime ? "time" : "all";
+}
+
 struct PopRequest {
   std::string queue;
   std::optional<std::string> partition;  // nullopt: any partition
@@ -72,6 +77,21 @@ struct PopRequest {
   StartMode start_mode = StartMode::kAll;
   int64_t start_micros = 0;  // kTime
   int64_t wait_ms = 0;       // 0: answer at once
+
+  // Inside the engine only, where a family's pop asks one of its queues (family_pops.h):
+  bool member = false;  // the group was recorded by the family; it is not made here
+  bool look = false;    // takes nothing, only tells that there is something
+
+  bool OfFamily() const { return namespace_name.has_value() || task.has_value(); }
+  // One text for a family and a group. REQUIRES: OfFamily()
+  std::string FamilyKey() const {
+    std::string key = group;
+    for (const auto* name : {&namespace_name, &task}) {
+      key += *name ? '\1' : '\0';
+      key += name->value_or("");
+    }
+    return key;
+  }
 };
 
 // What one partition gave: offsets [cursor, end) without those set in `settled`.
@@ -97,6 +117,8 @@ struct PopResult {
   Uuid lease_id;
   bool leased = false;               // false with autoAck: there is no lease
   std::vector<Delivery> deliveries;  // empty: nothing was there
+  bool found = false;                // of a look: something is there
+  bool gone = false;                 // of a member: the queue, or its group, does not exist
 };
 
 using PopDone = UniqueFunction<void(Result<PopResult>)>;

@@ -31,6 +31,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },
+          [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
       pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full),
       ack_(loop, scheduler_, delivered, options.ack,
@@ -45,7 +46,8 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           },
           // A retryDelay is found out by the pop that comes too early.
           [&notices](std::string_view queue, std::string_view partition, PartitionId id,
-                     std::string_view group) { notices.Freed(queue, partition, id, group, 0); }),
+                     std::string_view group) { notices.Freed(queue, partition, id, group, 0); },
+          [&notices](std::string_view queue) { notices.Born(queue); }),
       renew_(loop, scheduler_),
       lookups_(scheduler_),
       last_commit_ms_(loop.NowMillis()),

@@ -49,6 +49,8 @@ class Notices {
   virtual void Pushed(std::string_view queue, std::string_view partition, PartitionId id) = 0;
   virtual void Freed(std::string_view queue, std::string_view partition, PartitionId id,
                      std::string_view group, int64_t ready_in_ms) = 0;
+  // A push has made this queue.
+  virtual void Born(std::string_view queue) = 0;
 
  protected:
   ~Notices() = default;

@@ -39,7 +39,11 @@ Result<std::vector<QueueNews>> TailReader::End(const pg::BatchResult& result) {
     QueueNews& queue = news.emplace_back();
     queue.queue_id = rows.Int4(row, 0);
     queue.everything = rows.IsNull(row, 1);
-    if (queue.everything) continue;
+    if (queue.everything) {
+      if (!rows.IsNull(row, 4)) queue.namespace_name = rows.Text(row, 4);
+      if (!rows.IsNull(row, 5)) queue.task = rows.Text(row, 5);
+      continue;
+    }
     for (const int32_t id : rows.Int4Array(row, 1)) queue.partitions.push_back({id});
   }
   return news;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,10 @@ struct OwnBrokers {
 
 struct QueueNews {
   int32_t queue_id = 0;
-  bool everything = false;  // what is believed of the queue no longer holds
+  bool everything = false;  // what is believed of the queue no longer holds, or it was just made
+  // With `everything`, of a queue that is there. A queue_id of 0 stands for all families.
+  std::optional<std::string> namespace_name;
+  std::optional<std::string> task;
   std::vector<PartitionId> partitions;
 };
 
@@ -59,6 +63,8 @@ class TailReader {
 
   // The last read that has ended.
   int64_t done() const { return done_; }
+  // When the last read was sent.
+  int64_t begun_ms() const { return sent_ms_; }
   bool known() const { return !since_.empty(); }
   int64_t generation() const { return generation_; }
 

@@ -27,7 +27,7 @@ TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
                                    state::QueueCapacity& capacity,
                                    const storage::PayloadCipher& cipher,
                                    const TransactionLimits& limits, int64_t broker, Pushed pushed,
-                                   Freed freed)
+                                   Freed freed, Born born)
     : loop_(loop),
       scheduler_(scheduler),
       delivered_(delivered),
@@ -37,6 +37,7 @@ TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
       broker_(broker),
       pushed_(std::move(pushed)),
       freed_(std::move(freed)),
+      born_(std::move(born)),
       tick_(loop, [this] { OnTick(); }) {}
 
 // ---- from the callers
@@ -161,6 +162,7 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     Call::Part& part = call->parts[static_cast<size_t>(ensured.Int4(row, 0)) - 1];
     part.id = PartitionId{ensured.Int4(row, 2)};
     part.encrypted = ensured.Bool(row, 3);
+    if (ensured.Bool(row, 4)) born_(part.queue);
     if (part.encrypted && !cipher_.can_encrypt()) {
       return Refuse(*call, Code::kNoEncryptionKey, {});
     }

@@ -46,11 +46,14 @@ class TransactionQueue final : public Scheduler::Source {
       UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
   using Freed = UniqueFunction<void(std::string_view queue, std::string_view partition,
                                     PartitionId id, std::string_view group)>;
+  // It has made a queue, before anything is pushed to it.
+  using Born = UniqueFunction<void(std::string_view queue)>;
 
   // `broker` must be nobody else's: the numbers of the attempts are counted here.
   TransactionQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
                    state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-                   const TransactionLimits& limits, int64_t broker, Pushed pushed, Freed freed);
+                   const TransactionLimits& limits, int64_t broker, Pushed pushed, Freed freed,
+                   Born born);
 
   void Submit(TransactionRequest request);
 
@@ -91,6 +94,7 @@ class TransactionQueue final : public Scheduler::Source {
   const int64_t broker_;
   Pushed pushed_;
   Freed freed_;
+  Born born_;
   int64_t next_n_ = 0;
 
   std::deque<CallPtr> ready_;

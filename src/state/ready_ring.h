@@ -12,6 +12,7 @@
 // one that is held or later, nothing for the others.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -38,6 +39,14 @@ class ReadyRing {
   void Free(PartitionId partition);
   // Takes the first.
   std::optional<PartitionId> Take();
+
+  // Whether any that is in fulfils `wanted`; nothing is taken.
+  template <typename Wanted>
+  bool AnyOf(Wanted wanted) const {
+    return std::any_of(ready_.begin(), ready_.end(), [&](int32_t id) {
+      return in_ready_.Contains(id) && wanted(PartitionId{id});
+    });
+  }
 
   bool IsHeld(PartitionId partition) const { return held_.Contains(partition.value); }
 

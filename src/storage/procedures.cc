@@ -10,8 +10,9 @@ using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables be
 const pg::Statement kEnsurePartitions{
     "ensure_partitions",
     // A queue made by this very call is not in the statement's snapshot; it has the default.
-    "SELECT e.ordinal, e.queue_id, e.partition_id, coalesce(q.encryption_enabled, false)"
-    " FROM queen.ensure_partitions($1, $2) e LEFT JOIN queen.queues q ON q.id = e.queue_id",
+    "SELECT e.ordinal, e.queue_id, e.partition_id, coalesce(q.encryption_enabled, false),"
+    " q.id IS NULL FROM queen.ensure_partitions($1, $2) e LEFT JOIN queen.queues q ON q.id = "
+    "e.queue_id",
     {kTextArray, kTextArray}};
 
 const pg::Statement kNamePops{
@@ -27,12 +28,10 @@ const pg::Statement kNamePops{
 const pg::Statement kHeartbeat{
     "heartbeat", "INSERT INTO queen.batches (broker, n) VALUES ($1, $2)", {kInt8, kInt8}};
 
-const pg::Statement kFindQueues{
-    "find_queues",
-    "SELECT q.name FROM queen.queues q"
-    " WHERE ($1 IS NULL OR q.namespace = $1) AND ($2 IS NULL OR q.task = $2)"
-    " ORDER BY q.priority DESC, q.name",
-    {kText, kText}};
+const pg::Statement kFindFamily{"find_family",
+                                "SELECT queue_id, queue_name, priority"
+                                " FROM queen.find_family($1, $2, $3, $4, $5)",
+                                {kText, kText, kText, kText, kTimestampTz}};
 
 const pg::Statement kPushMessages{
     "push_messages",
@@ -71,8 +70,12 @@ const pg::Statement kResolve{
     {kInt4, kInt4, kInt4, kInt4}};
 
 const pg::Statement kTail{"tail_batches",
-                          "SELECT queue_id, partitions, next_since::text, truncated"
-                          " FROM queen.tail_batches($1::pg_snapshot, $2, $3, $4)",
+                          "SELECT t.queue_id, t.partitions, t.next_since::text, t.truncated,"
+                          " q.namespace, q.task"
+                          " FROM queen.tail_batches($1::pg_snapshot, $2, $3, $4) t"
+                          // OFFSET 0: a probe for each queue that has changed, whatever the plan
+                          " LEFT JOIN LATERAL (SELECT x.namespace, x.task FROM queen.queues x"
+                          " WHERE t.partitions IS NULL AND x.id = t.queue_id OFFSET 0) q ON true",
                           {kText, kInt4, kInt8, kInt8}};
 
 const pg::Statement kHasPending{

@@ -7,16 +7,17 @@
 
 namespace queen::storage {
 
-// queues text[], partitions text[] -> ordinal, queue_id, partition_id, encrypted
+// queues text[], partitions text[] -> ordinal, queue_id, partition_id, encrypted, and
+// whether its queue was made by this call
 extern const pg::Statement kEnsurePartitions;
-// queues, groups, modes, times, partitions (names; NULL = any)
-//   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for queues that exist
+// queues, groups, modes (NULL: no group is made), times, partitions (names; NULL = any)
+//   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for what exists
 extern const pg::Statement kNamePops;
 
 // broker, n -> nothing; one row in the ledger of batches, to see that a write commits
 extern const pg::Statement kHeartbeat;
-// namespace text or NULL, task text or NULL -> name, highest priority first
-extern const pg::Statement kFindQueues;
+// namespace or NULL, task or NULL, group, mode, time -> queue_id, queue_name, priority
+extern const pg::Statement kFindFamily;
 
 // broker, n, wait, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins,
 // time_maxs, untimed, known_froms, known_tos, encrypted
@@ -36,7 +37,8 @@ extern const pg::Statement kFetch;
 extern const pg::Statement kRelease;
 // queue_id, group_id, after, page -> partition_id, ready_in_ms, next_after
 extern const pg::Statement kResolve;
-// since or NULL, limit, own_first, own_last -> queue_id, partitions, next_since, truncated
+// since or NULL, limit, own_first, own_last -> queue_id, partitions, next_since, truncated, and
+// where partitions is NULL the queue's namespace, task
 extern const pg::Statement kTail;
 // partitions, groups -> ordinal, pending, ready_in_ms
 extern const pg::Statement kHasPending;
