@@ -82,7 +82,7 @@ void Sweeper::EndPass(Sweep& sweep) {
 
 pg::Batch Sweeper::StepProgress() {
   pg::Params params(3);
-  params.Int4(progress_partition_).Int4(progress_group_).Int4(kRowsPerStep);
+  params.Int4(progress_partition_).Int4(progress_group_).Int4(kKeysPerStep);
   return {storage::kSweepProgress, std::move(params)};
 }
 
@@ -116,13 +116,16 @@ Sweeper::Progress Sweeper::TakeOrphans(const pg::Rows& rows) {
 }
 
 pg::Batch Sweeper::StepBatches() {
-  pg::Params params(2);
-  params.Int4(batch_age_s_).Int4(kRowsPerStep);
+  // Now and then from the beginning: a transaction may have committed behind those removed since.
+  if (++batch_steps_ % kStepsPerThorough == 0) batches_after_ = 0;
+  pg::Params params(3);
+  params.Int4(batch_age_s_).Int4(kRowsPerStep).Int8(batches_after_);
   return {storage::kSweepBatches, std::move(params)};
 }
 
 Sweeper::Progress Sweeper::TakeBatches(const pg::Rows& rows) {
   const int32_t removed = rows.Int4(0, 0);
+  batches_after_ = rows.Int8(0, 1);
   return {removed, removed == kRowsPerStep};
 }
 

@@ -38,6 +38,8 @@ class Sweeper {
   // A pass that found nothing doubles the pause before the next, up to this.
   static constexpr int64_t kIdlePauseMaxMs = 30'000;
   static constexpr int32_t kRowsPerStep = 5'000;
+  static constexpr int32_t kKeysPerStep = 500;  // of progress
+  static constexpr int64_t kStepsPerThorough = 360;
   static constexpr int32_t kPartitionsPerStep = 500;
   static constexpr int32_t kMessagesPerStep = 20'000;
 
@@ -88,6 +90,8 @@ class Sweeper {
   int32_t progress_partition_ = 0;
   int32_t progress_group_ = 0;
   int32_t segments_after_ = 0;
+  int64_t batches_after_ = 0;
+  int64_t batch_steps_ = 0;
 };
 
 }  // namespace queen::admin

@@ -279,7 +279,9 @@ const pg::Statement kSweepSegments{
     {kInt4, kInt4, kInt4}};
 
 const pg::Statement kSweepBatches{
-    "sweep_batches", "SELECT queen.sweep_batches($1 * interval '1 second', $2)", {kInt4, kInt4}};
+    "sweep_batches",
+    "SELECT removed, reached FROM queen.sweep_batches($1 * interval '1 second', $2, $3)",
+    {kInt4, kInt4, kInt8}};
 
 const pg::Statement kSweepOrphans{
     "sweep_orphans", "SELECT removed, more FROM queen.sweep_orphans($1)", {kInt4}};

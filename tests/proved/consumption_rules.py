@@ -22,7 +22,9 @@ RULES = (
          (Edit(ACK, '        WHERE r.epoch IS NOT NULL AND NOT r.ordinal = ANY (v_lost)\n', '        WHERE r.epoch IS NOT NULL\n'),),
          ('isolation/stale_ack',), r'\+\s+2\|  2'),
     Rule('maximum_is_kept', 'The clean-up of old epochs never deletes the highest.',
-         (Edit('sql/procedures/sweep_progress.sql', '        WHERE s.is_old\n', '        WHERE true\n'),), ('contract/sweeps',), '30 epochs removed'),
+         (Edit('sql/procedures/sweep_progress.sql', 'NULL::tid AS place FROM key k',
+               '(SELECT r.ctid FROM queen.progress r WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id'
+               ' AND r.epoch = k.epoch) AS place FROM key k'),), ('contract/sweeps',), '30 epochs removed'),
 
     Rule('fold_acks', 'One call changes a (partition, group) once; a second row of it is asked to come again.',
          (Edit(ACK, 'WHERE a.live AND a.valid AND a.copy = 1', 'WHERE a.live AND a.valid'),
@@ -98,9 +100,8 @@ RULES = (
          ('contract/pop_sm_resolve',), '2 t'),
 
     Rule('start_is_positions', 'The start of a `new` group is the ends of the partitions at its first pop, not a time.',
-         (Edit(ENSURE_GROUP, 'CASE WHEN v_early.queue_name IS NULL THEN p_mode',
-               "CASE WHEN v_early.queue_name IS NULL AND p_mode = 'new' THEN 'time' WHEN v_early.queue_name IS NULL THEN p_mode"),
-          Edit(ENSURE_GROUP, "WHEN p_mode = 'time' THEN p_time END\n    ON CONFLICT", "WHEN p_mode = 'time' THEN p_time ELSE clock_timestamp() END\n    ON CONFLICT")),
+         (Edit(ENSURE_GROUP, 'text := p_mode;', "text := CASE WHEN p_mode = 'new' THEN 'time' ELSE p_mode END;"),
+          Edit(ENSURE_GROUP, "CASE WHEN p_mode = 'time' THEN p_time END;", "CASE WHEN p_mode = 'time' THEN p_time ELSE clock_timestamp() END;")),
          ('isolation/group_new',), r'\+empty'),
     Rule('born_later_from_zero', 'Partitions born after the first pop are read from their beginning.',
          (Edit(AVAILABILITY, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
@@ -108,11 +109,11 @@ RULES = (
                              WHERE b.group_id = g.id AND b.partition_id = p.id), n.seq_end)'''),),
          ('contract/availability',), 'partitions born later are read from their start'),
     Rule('early_group_from_zero', 'A group that popped before its queue existed begins at 0.',
-         (Edit(ENSURE_GROUP, "WHEN v_early.start_time IS NULL THEN 'all' ELSE 'time' END", "WHEN v_early.start_time IS NULL THEN 'new' ELSE 'time' END"),),
+         (Edit(ENSURE_GROUP, "WHEN v_time IS NULL THEN 'all' ELSE 'time' END", "WHEN v_time IS NULL THEN 'new' ELSE 'time' END"),),
          ('contract/ensure_group',), 'pushed after its first pop'),
     Rule('early_group_is_kept', 'Its record is kept by name.',
          (Edit(ENSURE_GROUP, '''        INSERT INTO queen.early_groups (queue_name, group_name, start_time)
-        VALUES (p_queue, p_group, CASE WHEN p_mode = 'time' THEN p_time END)
+        VALUES (p_queue, p_group, v_time)
         ON CONFLICT DO NOTHING;
 ''', ''),), ('contract/ensure_group',), 'pushed after its first pop'),
     Rule('start_counts_for_retention', 'A group without a row on a partition counts with its start when retention asks who has passed.',
