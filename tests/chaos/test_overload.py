@@ -1,4 +1,4 @@
-"""More work than can be done: refused at once by a limit with a name, while memory stays below the
+"""I10, more work than can be done: refused at once by a limit with a name, while memory stays below the
 bound that docs/reliability.md states and everything that was taken is done once."""
 
 import json
