@@ -3,7 +3,7 @@
 namespace queen::pg {
 
 Slots::Slots(Loop& loop, const ConnectOptions& options, int count, int pipeline_depth)
-    : loop_(loop), log_(options.Describe(), count) {
+    : loop_(loop), log_(options.Describe(), count), others_(loop, [this] { StartOthers(); }) {
   loop_.AssertOwner();
   assert(count > 0);
   assert(options.Validate().ok());
@@ -16,6 +16,7 @@ Slots::Slots(Loop& loop, const ConnectOptions& options, int count, int pipeline_
 Slots::~Slots() {
   loop_.AssertOwner();
   closing_ = true;
+  others_.Stop();
   events_ = {};
   for (auto& connection : connections_) connection->Close();
 }
@@ -23,7 +24,12 @@ Slots::~Slots() {
 void Slots::Start(Events events) {
   loop_.AssertOwner();
   events_ = std::move(events);
-  for (auto& connection : connections_) connection->Start();
+  connections_[0]->Start();
+}
+
+void Slots::StartOthers() {
+  if (closing_) return;
+  for (size_t i = 1; i < connections_.size(); ++i) connections_[i]->Start();
 }
 
 int Slots::SlotOf(const Connection& connection) const {
@@ -107,6 +113,7 @@ void Slots::CloseIfDrained(Connection& connection) {
 void Slots::OnUp(Connection& connection) {
   last_failure_ = {};
   log_.OnUp(counts().up, connection.server_version());
+  if (!std::exchange(first_was_up_, true)) others_.Start(kOthersAfterMs);
   const int slot = SlotOf(connection);
   if (events_.on_up) events_.on_up(slot);
   if (events_.on_free && IsFree(slot)) events_.on_free(slot);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "loop/timer.h"
 #include "pg/batch.h"
 #include "pg/connect_options.h"
 #include "pg/connection.h"
@@ -69,6 +70,11 @@ class Slots final : private Connection::Listener {
   const Connection& connection(int slot) const { return *connections_[static_cast<size_t>(slot)]; }
 
  private:
+  // The others begin so long after the first is up: where connections are scarce, each worker and
+  // the administration get one before any gets a second.
+  static constexpr int64_t kOthersAfterMs = 500;
+
+  void StartOthers();
   void OnUp(Connection& connection) override;
   void OnDown(Connection& connection, const Status& reason) override;
   void OnConnectFailed(Connection& connection, const ConnectFailure& failure) override;
@@ -84,6 +90,8 @@ class Slots final : private Connection::Listener {
   ConnectFailure last_failure_;
   std::vector<std::unique_ptr<Connection>> connections_;
   bool closing_ = false;
+  bool first_was_up_ = false;
+  Timer others_;
   UniqueFunction<void()> closed_;  // Close's done, until it is posted
 };
 
