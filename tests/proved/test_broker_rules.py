@@ -244,6 +244,7 @@ def test_a_lease_in_doubt_is_asked_for_again_by_its_id(proxied, proxy, postgres)
     assert reply.status == 200, reply
     message = reply.json()["messages"][0]
     assert message["data"] == 1
+    proxied.wait_for("/readyz", 200)  # the connections that were cut are back
     acked = proxied.post("/api/v1/ack", {"transactionId": message["transactionId"], "leaseId": reply.json()["leaseId"],
                                          "partitionId": message["partitionId"]})
     assert acked.status == 200 and acked.json()[0]["success"], acked
