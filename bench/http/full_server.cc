@@ -102,7 +102,7 @@ int Serve(uint16_t port) {
     return 1;
   }
   const Router router = MakeRouter();
-  Budgets budgets{Limits()};
+  const auto budgets = std::make_shared<Budgets>(Limits());
   Loop loop("worker");
   Connections connections(loop, budgets, {}, [&](Request request, Reply reply) {
     router.Dispatch(std::move(request), std::move(reply));

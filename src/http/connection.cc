@@ -44,8 +44,8 @@ Connection::Connection(Connections& owner)
     : owner_(&owner), parser_(owner.settings_.limits), budgets_(owner.budgets_) {}
 
 Connection::~Connection() {
-  budgets_.requests.Return(arriving_charge_);
-  budgets_.replies.Change(reply_charge_, 0);
+  budgets_->requests.Return(arriving_charge_);
+  budgets_->replies.Change(reply_charge_, 0);
 }
 
 Status Connection::Open(UniqueFd socket) {
@@ -203,7 +203,7 @@ bool Connection::ChargeArriving() {
   const size_t bytes = std::max(parser_.body_announced(), parser_.body_memory());
   if (bytes <= arriving_charge_) return true;
   const bool bulk = parser_.path() == owner_->settings_.bulk_path;
-  if (!budgets_.requests.TryTake(bytes - arriving_charge_, bulk)) return false;
+  if (!budgets_->requests.TryTake(bytes - arriving_charge_, bulk)) return false;
   arriving_charge_ = bytes;
   return true;
 }
@@ -251,7 +251,7 @@ void Connection::ReturnCharge(uint64_t sequence) {
   const auto owed = std::find_if(owed_charges_.begin(), owed_charges_.end(),
                                  [&](const auto& charge) { return charge.first == sequence; });
   if (owed == owed_charges_.end()) return;
-  budgets_.requests.Return(owed->second);
+  budgets_->requests.Return(owed->second);
   owed_charges_.erase(owed);
 }
 
@@ -350,7 +350,7 @@ void Connection::Flush() {
 void Connection::ChargeReplies() {
   const size_t bytes = pipeline_.response_bytes() + output_.size() +
                        (pending_write_ ? pending_write_->output.size() : 0);
-  budgets_.replies.Change(reply_charge_, bytes);
+  budgets_->replies.Change(reply_charge_, bytes);
   reply_charge_ = bytes;
 }
 

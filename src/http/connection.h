@@ -131,9 +131,9 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   Pipeline pipeline_;
   Output output_;
   std::unique_ptr<PendingWrite> pending_write_;
-  std::string stash_;  // input that waits for its turn
-  Budgets& budgets_;
-  size_t arriving_charge_ = 0;                             // for the body in parser_
+  std::string stash_;                       // input that waits for its turn
+  const std::shared_ptr<Budgets> budgets_;  // its own: a reply may outlive the server
+  size_t arriving_charge_ = 0;              // for the body in parser_
   std::vector<std::pair<uint64_t, size_t>> owed_charges_;  // for requests not answered, by number
   size_t reply_charge_ = 0;                                // for what the client has not taken
 

@@ -46,9 +46,10 @@ void CloseAndDelete(Handle* handle) {
 
 }  // namespace
 
-Connections::Connections(Loop& loop, Budgets& budgets, Settings settings, Handler handler)
+Connections::Connections(Loop& loop, std::shared_ptr<Budgets> budgets, Settings settings,
+                         Handler handler)
     : loop_(loop),
-      budgets_(budgets),
+      budgets_(std::move(budgets)),
       settings_(std::move(settings)),
       handler_(std::move(handler)),
       read_buffer_(std::make_unique<char[]>(kReadBufferBytes)),
@@ -78,7 +79,7 @@ Connections::~Connections() {
 
 void Connections::Adopt(UniqueFd socket) {
   loop_.AssertOwner();
-  const bool accepted = !draining_ && budgets_.connections.TryTake();
+  const bool accepted = !draining_ && budgets_->connections.TryTake();
   if (!accepted && refused_open_ >= kRefusedOpenMax) {
     ++counters_.refused;
     return;
@@ -138,7 +139,7 @@ void Connections::Remove(Connection& connection) {
   Place(connection, Connection::State::kClosed);
   --counters_.open;
   if (connection.counted_) {
-    budgets_.connections.Return();
+    budgets_->connections.Return();
   } else {
     --refused_open_;
   }

@@ -37,7 +37,7 @@ class Connections {
  public:
   // On the loop's thread. `budgets` outlive this and every Reply; `handler` is called for each
   // request (Router::Dispatch, usually).
-  Connections(Loop& loop, Budgets& budgets, Settings settings, Handler handler);
+  Connections(Loop& loop, std::shared_ptr<Budgets> budgets, Settings settings, Handler handler);
   // Aborts what is left. REQUIRES: the loop still runs.
   ~Connections();
   Connections(const Connections&) = delete;
@@ -76,7 +76,7 @@ class Connections {
   void FinishDrain();
 
   Loop& loop_;
-  Budgets& budgets_;
+  const std::shared_ptr<Budgets> budgets_;
   const Settings settings_;
   const Handler handler_;
   Counters counters_;

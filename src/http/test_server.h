@@ -28,7 +28,7 @@ inline constexpr int kHangSeconds = 30;
 class TestServer {
  public:
   explicit TestServer(Handler handler, Settings settings = {}, int64_t connections_max = 100'000)
-      : budgets_(LimitsOf(settings, connections_max)) {
+      : budgets_(std::make_shared<Budgets>(LimitsOf(settings, connections_max))) {
     thread_ = std::thread([this] { loop_.Run(); });
     OnLoop([&] { connections_.emplace(loop_, budgets_, std::move(settings), std::move(handler)); });
     auto acceptor = Acceptor::Listen("127.0.0.1", 0);
@@ -71,9 +71,9 @@ class TestServer {
   }
   Connections& connections() { return *connections_; }
   Loop& loop() { return loop_; }
-  ConnectionBudget& budget() { return budgets_.connections; }
-  const RequestBudget& request_budget() const { return budgets_.requests; }
-  const ReplyBudget& reply_budget() const { return budgets_.replies; }
+  ConnectionBudget& budget() { return budgets_->connections; }
+  const RequestBudget& request_budget() const { return budgets_->requests; }
+  const ReplyBudget& reply_budget() const { return budgets_->replies; }
   Acceptor& acceptor() { return *acceptor_; }
   uint16_t port() const { return acceptor_->port(); }
 
@@ -84,7 +84,7 @@ class TestServer {
     return limits;
   }
 
-  Budgets budgets_;
+  const std::shared_ptr<Budgets> budgets_;
   Loop loop_{"test"};
   std::thread thread_;
   std::optional<Connections> connections_;

@@ -56,7 +56,7 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conni
   options.ack.items_waiting_max = config.sidecar.ack_items_max;
   options.transaction.items_waiting_max = config.sidecar.transaction_items_max;
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
-  options.replies_full = [&shared] { return shared.budgets.replies.full(); };
+  options.replies_full = [&shared] { return shared.budgets->replies.full(); };
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
   options.pop.check_max_ms = config.pop.wait_max_interval_ms;
@@ -79,7 +79,7 @@ pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string co
 
 Shared::Shared(const config::Config& the_config)
     : config(the_config),
-      budgets(HttpSettings(the_config).limits),
+      budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),

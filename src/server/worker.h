@@ -26,7 +26,7 @@ namespace queen::server {
 // What all workers share. Outlives them.
 struct Shared {
   const config::Config& config;
-  http::Budgets budgets;
+  const std::shared_ptr<http::Budgets> budgets;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;

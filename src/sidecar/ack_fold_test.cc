@@ -25,22 +25,28 @@ AckGroup GroupOf(const std::vector<Ack>& acks) {
   return group;
 }
 
-AckFold FoldOf(std::vector<AckGroup> groups) {
+// A fold has views into the calls: they are kept beside it.
+struct Folded : AckFold {
+  std::vector<AckGroup> groups;
+};
+
+Folded FoldOf(std::vector<AckGroup> groups) {
   std::vector<AckGroup> too_far;
-  AckFold fold = Fold(groups, too_far);
+  std::vector<AckGroup> kept = groups;
+  Folded folded{Fold(groups, too_far), std::move(kept)};
   EXPECT_TRUE(too_far.empty());
-  return fold;
+  return folded;
 }
 
 TEST(AckFold, CompletedOffsetsBecomeBits) {
-  const AckFold fold = FoldOf({GroupOf({{12}, {10}, {15}})});
+  const Folded fold = FoldOf({GroupOf({{12}, {10}, {15}})});
   EXPECT_EQ(fold.base, 10);
   EXPECT_EQ(fold.done, "101001");
   EXPECT_TRUE(fold.repeatable());
 }
 
 TEST(AckFold, OkFailedOkKeepsTheFailure) {
-  const AckFold fold = FoldOf({GroupOf({{10}, {11, Verdict::kFailed}, {12}})});
+  const Folded fold = FoldOf({GroupOf({{10}, {11, Verdict::kFailed}, {12}})});
   EXPECT_EQ(fold.done, "101");
   ASSERT_EQ(fold.singles.size(), 1U);
   EXPECT_EQ(fold.singles[0].seq, 11);
@@ -50,16 +56,16 @@ TEST(AckFold, OkFailedOkKeepsTheFailure) {
 }
 
 TEST(AckFold, TheFirstVerdictWinsAcrossCallers) {
-  const AckFold fold = FoldOf({GroupOf({{10, Verdict::kFailed}}), GroupOf({{10}, {11}}),
-                               GroupOf({{11, Verdict::kDeadLetter}})});
+  const Folded fold = FoldOf({GroupOf({{10, Verdict::kFailed}}), GroupOf({{10}, {11}}),
+                              GroupOf({{11, Verdict::kDeadLetter}})});
   EXPECT_EQ(fold.done, "01");
   ASSERT_EQ(fold.singles.size(), 1U);
   EXPECT_EQ(fold.singles[0].seq, 10);
 }
 
 TEST(AckFold, CumulativeAndRetryAreSingleVerdictsInTheOrderGiven) {
-  const AckFold fold = FoldOf({GroupOf({{10, Verdict::kCompleted, true}, {14, Verdict::kRetry}}),
-                               GroupOf({{13, Verdict::kFailed, true}})});
+  const Folded fold = FoldOf({GroupOf({{10, Verdict::kCompleted, true}, {14, Verdict::kRetry}}),
+                              GroupOf({{13, Verdict::kFailed, true}})});
   EXPECT_EQ(fold.done, "1");
   ASSERT_EQ(fold.singles.size(), 4U);
   EXPECT_EQ(fold.singles[0].kind, "cumulative");
@@ -73,7 +79,7 @@ TEST(AckFold, CumulativeAndRetryAreSingleVerdictsInTheOrderGiven) {
 }
 
 TEST(AckFold, ACumulativeRetrySettlesOnlyWhatIsBeforeIt) {
-  const AckFold fold = FoldOf({GroupOf({{12, Verdict::kRetry, true}})});
+  const Folded fold = FoldOf({GroupOf({{12, Verdict::kRetry, true}})});
   EXPECT_EQ(fold.done, "");
   ASSERT_EQ(fold.singles.size(), 2U);
   EXPECT_EQ(fold.singles[0].kind, "retry");
