@@ -217,11 +217,11 @@ def test_what_is_nobodys_fault_is_tried_until_it_works(make_broker, postgres):
     """A permission that is missing is no reason to give buffered messages up."""
     broker = make_broker(env=postgres.env()).start()
     direct(broker, "a", 0)
+    postgres.psql("REVOKE INSERT ON queen.segments FROM queen", role="postgres")
     postgres.stop()
     broker.wait_for("/readyz", 503)
     buffered(broker, [item("a", 1)])
     postgres.start()
-    postgres.psql("REVOKE INSERT ON queen.segments FROM queen", role="postgres")
     wait_until(lambda: "PostgreSQL refuses buffered messages" in broker.log(), 60, "a refusal")
     assert buffer_files(broker) and not failed_files(broker)
     postgres.psql("GRANT INSERT ON queen.segments TO queen", role="postgres")
