@@ -14,7 +14,8 @@
 -- verdict, but for what `cumulative` and `before` say of the messages before it. Of `failed` and `dlq`
 -- in one call the first counts, and both win over `completed`.
 --   p_broker, p_n     the key of this transaction in queen.batches; p_n NULL = none of the
---                     caller's; partitions whose lease has ended are announced all the same
+--                     caller's; partitions whose lease has ended are announced all the same, to
+--                     everybody but p_broker (NULL: to everybody), who is told by the answer
 -- Answers a row per key with the state as it was before, from which the caller judges each message:
 -- below cursor or set in settled = settled already; set in failed = has its verdict in this lease;
 -- below lease_end = accepted now; anything else = not under this lease.
@@ -160,7 +161,7 @@ BEGIN
     IF p_n IS NOT NULL THEN
         INSERT INTO queen.batches (broker, n, partitions) VALUES (p_broker, p_n, v_freed);
     ELSE
-        PERFORM queen.announce(v_freed);
+        PERFORM queen.announce(v_freed, coalesce(p_broker, 0));
     END IF;
 
     RETURN QUERY

@@ -1,7 +1,8 @@
 -- requires: bits, first_seq_at
 -- The one predicate that lease, resolve and has_pending share: what could group p_group_id be given
 -- from partition p_partition_id at p_now? No row: partition, queue or group is gone. States:
---   ready    messages [cursor, avail_end) may be delivered, those settled left out
+--   ready    messages [cursor, avail_end) may be delivered, those settled left out; ready_at is NULL
+--            when there are none behind them
 --   held     another lease lives until ready_at
 --   retry    a failed message waits for its retryDelay until ready_at
 --   delayed  the first message is not due before ready_at (delayedProcessing)
@@ -32,6 +33,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                     WHERE g.partition_id = p.id AND g.base_seq <= c.cursor
                     ORDER BY g.base_seq DESC LIMIT 1)
                 WHEN c.cursor >= w.window_end THEN n.newest_at + q.window_buffer * interval '1 second'
+                WHEN d.due_end < n.live_end OR w.window_end < n.live_end THEN p_now
            END,
            s.epoch, c.cursor, least(n.live_end, d.due_end, w.window_end),
            queen.bits_from(s.settled, c.cursor - o.old_cursor), s.attempt_seqs, s.attempt_counts,

@@ -95,7 +95,8 @@ BEGIN
                     WHEN g.take <= 0 THEN 'full'
                     WHEN i.epoch IS NULL THEN 'again'
                     ELSE 'leased' END,
-               CASE WHEN NOT g.same_lease AND g.ready_at IS NOT NULL  -- greatest() passes over NULL
+               CASE WHEN g.same_lease OR g.state = 'ready' AND g.end_seq < g.avail_end THEN 0
+                    WHEN g.ready_at IS NOT NULL  -- greatest() passes over NULL
                     THEN greatest(0, ceil(extract(epoch FROM g.ready_at - v_now) * 1000))::bigint END,
                g.cursor, g.end_seq,
                CASE WHEN g.state = 'held' THEN g.lease_until

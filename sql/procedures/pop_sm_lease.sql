@@ -7,7 +7,8 @@
 --   p_auto_acks  settle what is delivered at once and hold no lease
 --   p_max_bytes  what one partition may give; at least one segment
 -- Answers a row for each:
---   leased   deliver [cursor, lease_end) without the settled; the segments to read are named
+--   leased   deliver [cursor, lease_end) without the settled; the segments to read are named.
+--            ready_in_ms is NULL when the lease has all there is, 0 when there may be more
 --   held, retry, delayed, window   not now; ready_in_ms says when to ask again
 --   empty    nothing there          gone   no such partition, queue or group
 --   full     the pop's batch was filled by earlier rows

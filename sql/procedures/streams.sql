@@ -102,8 +102,9 @@ BEGIN
     IF v_ack.state = 'applied' AND NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
         UPDATE queen.progress r SET deliveries = 0
         WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
-          AND r.epoch = (SELECT max(x.epoch) FROM queen.progress x
-                         WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id);
+          AND r.epoch = (SELECT x.epoch FROM queen.progress x
+                         WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id
+                         ORDER BY x.epoch DESC LIMIT 1);
     END IF;
     IF p_ack_seq IS NOT NULL OR p_release THEN
         RETURN QUERY SELECT 'ack', NULL::int, NULL::bigint, NULL::timestamptz,

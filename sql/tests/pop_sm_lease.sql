@@ -45,6 +45,27 @@ BEGIN
     ASSERT w.state = 'held' AND w.ready_in_ms BETWEEN 299000 AND 300000 AND w.seqs IS NULL, w::text;
 END $$;
 
+-- A lease says whether there may be more behind it: ready_in_ms 0, or NULL when it has all there is
+DO $$
+DECLARE
+    v_id int := test.partition('whole'); v_group int := test.groupid('whole'); v_lease uuid := gen_random_uuid();
+BEGIN
+    PERFORM test.push(v_id, 3); PERFORM test.push(v_id, 3);
+    ASSERT (test.pop(v_id, v_group, p_batch => 5)).ready_in_ms = 0, 'the batch leaves one';
+    PERFORM test.age(v_id, interval '301 s');
+    ASSERT (test.pop(v_id, v_group, p_max_bytes => 1)).ready_in_ms = 0, 'the bytes leave some';
+    PERFORM test.age(v_id, interval '301 s');
+    ASSERT (test.pop(v_id, v_group, v_lease, 6)).ready_in_ms IS NULL, 'all there is';
+    ASSERT (test.pop(v_id, v_group, v_lease, 6)).ready_in_ms = 0, 'asked again it does not know';
+    PERFORM test.age(v_id, interval '301 s');
+    UPDATE queen.queues SET delayed_processing = 10 WHERE name = 'whole';
+    PERFORM test.push(v_id, 1);
+    ASSERT (test.pop(v_id, v_group)).ready_in_ms = 0, 'some are delayed';
+    PERFORM test.age(v_id, interval '301 s');
+    UPDATE queen.queues SET delayed_processing = 0 WHERE name = 'whole';
+    ASSERT (test.pop(v_id, v_group, p_auto_ack => true)).ready_in_ms IS NULL, 'settled at once';
+END $$;
+
 -- Not now: every state with its time; gone; nothing is written for any of them
 DO $$
 DECLARE

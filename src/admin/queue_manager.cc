@@ -89,14 +89,17 @@ bool ReadBool(const std::vector<Rows>& rows) { return rows[0].Bool(0, 0); }
 }  // namespace
 
 template <typename T, typename Read>
-void AsyncQueueManager::Ask(pg::Batch&& batch, Read read, Done<T> done) {
+void AsyncQueueManager::Ask(pg::Batch batch, Read read, Done<T> done, int tries) {
   here_.AssertOwner();
+  pg::Batch again = batch;
   pool_.Execute(here_, std::move(batch),
-                [read, done = std::move(done),
+                [this, again = std::move(again), read, done = std::move(done), tries,
                  alive = std::weak_ptr(alive_)](const pg::BatchResult& result) mutable {
                   if (alive.expired()) return;
                   if (result.ok()) {
                     done(Result<T>(read(result.rows)));
+                  } else if (result.status.code() == Code::kDatabaseRetry && tries > 1) {
+                    Ask<T>(std::move(again), read, std::move(done), tries - 1);
                   } else {
                     done(Result<T>(result.status));
                   }

@@ -35,9 +35,12 @@ class AsyncQueueManager final : public QueueManager {
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) override;
 
  private:
+  // A change of many rows may meet leases of the same rows in another order: PostgreSQL ends one.
+  static constexpr int kTries = 5;
+
   // `read` makes the result of the rows of a batch that succeeded.
   template <typename T, typename Read>
-  void Ask(pg::Batch&& batch, Read read, Done<T> done);
+  void Ask(pg::Batch batch, Read read, Done<T> done, int tries = kTries);
   void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
 
   Loop& here_;

@@ -149,6 +149,9 @@ Keywords ConnectOptions::SessionSettings() const {
       {"datestyle", "ISO"},
       {"intervalstyle", "postgres"},
       {"enable_seqscan", "off"},
+      // The newest row of a key is one step from the end of the index, and many from its begin
+      // while an old transaction keeps what was removed: a bitmap is of all of them.
+      {"enable_bitmapscan", "off"},
       {"jit", "off"},
       {"plan_cache_mode", plan_cache_mode},
       {"statement_timeout", std::to_string(statement_timeout_ms)},

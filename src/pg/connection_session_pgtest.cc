@@ -46,6 +46,7 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   EXPECT_EQ(Show(slots, "datestyle"), "ISO, MDY");
   EXPECT_EQ(Show(slots, "intervalstyle"), "postgres");
   EXPECT_EQ(Show(slots, "enable_seqscan"), "off");
+  EXPECT_EQ(Show(slots, "enable_bitmapscan"), "off");
   EXPECT_EQ(Show(slots, "jit"), "off");
   EXPECT_EQ(Show(slots, "plan_cache_mode"), "force_generic_plan");
   EXPECT_EQ(Show(slots, "statement_timeout"), "12345ms");

@@ -29,11 +29,12 @@ AckOutcome Refusal(const state::AckTarget& target, std::string error) {
 }  // namespace
 
 AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-                   const AckLimits& limits, Freed freed)
+                   const AckLimits& limits, int64_t broker, Freed freed)
     : loop_(loop),
       scheduler_(scheduler),
       delivered_(delivered),
       limits_(limits),
+      broker_(broker),
       freed_(std::move(freed)),
       pause_ms_(kPauseMs),
       pause_(loop, [this] { OnPauseOver(); }),
@@ -269,7 +270,7 @@ void AckQueue::SendBatch() {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
   pg::Params params(14);
-  params.Null(pg::oid::kInt8).Null(pg::oid::kInt8);
+  params.Int8(broker_).Null(pg::oid::kInt8);
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
   params.Add(std::move(bases)).Add(std::move(dones)).Add(std::move(cumulatives));
   params.Add(std::move(retry_froms)).Add(std::move(ends)).Add(std::move(item_keys));
@@ -324,7 +325,8 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
     const AckGroup& first = row.groups.front();
     const uint32_t item = first.items.front();
     freed_(first.call->targets[item], row.key->partition, first.call->request.items[item].group,
-           rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8));
+           {.cursor = rows.Int8(index, 6),
+            .ready_in_ms = rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8)});
   }
   for (const AckGroup& group : row.groups) {
     AckAnswer judged = answer;

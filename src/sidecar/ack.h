@@ -30,12 +30,12 @@ struct AckLimits {
 
 class AckQueue final : public Scheduler::Source {
  public:
-  // A lease has ended: the partition is free for the group, after `ready_in_ms`.
+  // A lease has ended: the partition is free for the group.
   using Freed = UniqueFunction<void(const state::AckTarget& target, PartitionId partition,
-                                    std::string_view group, int64_t ready_in_ms)>;
+                                    std::string_view group, const LeaseEnd& end)>;
 
   AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-           const AckLimits& limits, Freed freed);
+           const AckLimits& limits, int64_t broker, Freed freed);
 
   void Submit(AckRequest request);
   // The slots are closed: answers whatever still waits.
@@ -87,6 +87,7 @@ class AckQueue final : public Scheduler::Source {
   Scheduler& scheduler_;
   const state::DeliveredIndex& delivered_;
   const AckLimits limits_;
+  const int64_t broker_;
   Freed freed_;
 
   std::deque<std::shared_ptr<AckCall>> find_;

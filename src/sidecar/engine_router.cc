@@ -51,16 +51,15 @@ void ShardNotices::Pushed(std::string_view queue, std::string_view partition, Pa
 }
 
 void ShardNotices::Freed(std::string_view queue, std::string_view partition, PartitionId id,
-                         std::string_view group, int64_t ready_in_ms) {
+                         std::string_view group, const LeaseEnd& end) {
   const Shards::Shard& owner = shards_.shards[shards_.OwnerOfQueue(queue)];
   if (owner.loop == &here_) {
-    owner.sidecar->pop().OnFreed(queue, partition, id, group, ready_in_ms);
+    owner.sidecar->pop().OnFreed(queue, partition, id, group, end);
     return;
   }
-  owner.loop->Post(
-      [sidecar = owner.sidecar, queue = std::string(queue), partition = std::string(partition), id,
-       group = std::string(group),
-       ready_in_ms] { sidecar->pop().OnFreed(queue, partition, id, group, ready_in_ms); });
+  owner.loop->Post([sidecar = owner.sidecar, queue = std::string(queue),
+                    partition = std::string(partition), id, group = std::string(group),
+                    end] { sidecar->pop().OnFreed(queue, partition, id, group, end); });
 }
 
 EngineRouter::EngineRouter(const Shards& shards, Loop& here, state::DeliveredIndex& delivered)

@@ -43,7 +43,7 @@ class ShardNotices final : public Notices {
   ShardNotices(const Shards& shards, Loop& here) : shards_(shards), here_(here) {}
   void Pushed(std::string_view queue, std::string_view partition, PartitionId id) override;
   void Freed(std::string_view queue, std::string_view partition, PartitionId id,
-             std::string_view group, int64_t ready_in_ms) override;
+             std::string_view group, const LeaseEnd& end) override;
   void Born(std::string_view queue) override;
 
  private:

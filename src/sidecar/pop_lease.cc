@@ -12,8 +12,9 @@ struct PopStateMachine::LeaseChunk {
   struct Row {
     PopPtr pop;
     PartitionId partition;
-    int32_t group_id;  // as it was asked with: the group may forget it meanwhile
-    int64_t changes;   // of the group when this was sent
+    int32_t group_id;       // as it was asked with: the group may forget it meanwhile
+    int64_t changes;        // of the group when this was sent
+    bool doubtful = false;  // the answer is older than what was announced
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
@@ -80,9 +81,10 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
     scheduler_.Wake();
     return;
   }
-  std::unordered_set<const Pop*> doubtful;  // the answer is older than what was announced
-  for (const LeaseChunk::Row& row : chunk->rows) {
-    if (EndLeasing(*row.pop->group, row.partition)) doubtful.insert(row.pop.get());
+  std::unordered_set<const Pop*> doubtful;
+  for (LeaseChunk::Row& row : chunk->rows) {
+    row.doubtful = EndLeasing(*row.pop->group, row.partition);
+    if (row.doubtful) doubtful.insert(row.pop.get());
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
@@ -132,34 +134,37 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   PopGroup& group = *pop->group;
   const std::string_view state = rows.Text(row, 1);
   const int64_t now = loop_.NowMillis();
-  const auto hold = [&](int64_t ms) {
+  const auto hold = [&](int64_t ms, int64_t whole_end) {
     if (asked.changes != group.changes)
       return;  // a seek or the like may have ended what this tells of
-    group.ring.Hold(partition, now + ms);
+    group.ring.Hold(partition, now + ms, whole_end);
+    if (asked.doubtful) group.ring.Push(partition);
     SetTimer(now + ms);
   };
   if (state == "gone") {
     ForgetNames(group);
     return;
   }
-  if (state == "empty") group.ring.Free(partition);
-  if (state == "again" || state == "full") {
+  // What was pushed while it was held may be younger than the answer.
+  const bool pushed = state == "empty" && group.ring.Free(partition);
+  if (state == "again" || state == "full" || pushed) {
     group.ring.Add(partition);
   } else {
     ++pop->misses;
   }
   if (state == "again") pop->again = true;
-  if (state == "full") chunk.more.emplace_back(&group, partition);
+  if (state == "full" || pushed) chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
-    hold(rows.Int8(row, 2));
+    hold(rows.Int8(row, 2), 0);
   }
   if (state != "leased") return;
   pop->misses = 0;
-  if (pop->request.auto_ack) {
+  const bool whole = rows.IsNull(row, 2) && !asked.doubtful;
+  if (!pop->request.auto_ack) {
+    hold(rows.Int8(row, 11), whole ? rows.Int8(row, 4) : 0);
+  } else if (!whole) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
     chunk.more.emplace_back(&group, partition);
-  } else {
-    hold(rows.Int8(row, 11));
   }
   Delivery delivery;
   delivery.partition = partition;

@@ -121,26 +121,25 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   const auto groups = by_queue_.find(std::string(queue));
   if (groups == by_queue_.end()) return;
   for (PopGroup* group : groups->second) {
-    if (group->ring.IsHeld(id)) continue;  // heard of again when it is free
-    group->ring.Add(id);
-    WakeWaiters(*group, id, partition);
+    DoubtLease(*group, id);
+    if (group->ring.Push(id)) WakeWaiters(*group, id, partition);
   }
 }
 
 void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-                              std::string_view group_name, int64_t ready_in_ms) {
+                              std::string_view group_name, const LeaseEnd& end) {
   std::string key(queue);
   key += '\0';
   key += group_name;
   const auto known = groups_.find(key);
   if (known == groups_.end()) return;
   PopGroup& group = *known->second;
-  group.ring.Free(id);
-  if (ready_in_ms > 0) {
-    const int64_t at = loop_.NowMillis() + ready_in_ms;
+  const bool any_left = group.ring.EndLease(id, end.cursor);
+  if (end.ready_in_ms > 0) {
+    const int64_t at = loop_.NowMillis() + end.ready_in_ms;
     group.ring.Hold(id, at);
     SetTimer(at);
-  } else {
+  } else if (any_left) {
     group.ring.Add(id);
     WakeWaiters(group, id, partition);
   }

@@ -75,9 +75,9 @@ class PopStateMachine final : public Scheduler::Source {
 
   // A partition has new messages.
   void OnPushed(std::string_view queue, std::string_view partition, PartitionId id);
-  // A lease has ended; there may be something for the next consumer, after `ready_in_ms`.
+  // A lease has ended; there may be something for the next consumer.
   void OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-               std::string_view group, int64_t ready_in_ms);
+               std::string_view group, const LeaseEnd& end);
   // Administration changed the queue's options, moved or deleted one of its groups, or deleted it:
   // what is believed of it is forgotten, and its waiters ask the database again.
   void OnQueueChanged(const std::string& queue);
@@ -138,6 +138,7 @@ class PopStateMachine final : public Scheduler::Source {
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_full_ && replies_full_(); }
+  void DoubtLease(const PopGroup& group, PartitionId id);
   void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
   void WakeForRing(PopGroup& group);
   void WakeAll(PopGroup& group);

@@ -18,6 +18,9 @@
 //                                   first.
 //   rows changed by hand            only the slow background resolve, a page every few seconds
 //
+// A partition leaves the ring when a lease has found it empty, and without that look when a lease
+// had all there was, all of it is settled, and nothing was heard of the partition in between.
+//
 // A wildcard pop that finds its ring empty waits for a tail read that began after it came, and for
 // the answer about the hints of its group; then empty means empty. The same read is the check of
 // wildcard waiters, and the same question that of waiters for one partition.
@@ -301,9 +304,10 @@ bool PopStateMachine::OnCheckRow(PopGroup& group, PartitionId partition, const p
     SetTimer(at);
     return false;
   }
-  group.ring.Free(partition);  // whatever held it has ended
-  if (pending) group.ring.Add(partition);
-  return pending;
+  // Whatever held it has ended. What was pushed during the hold may be younger than the answer.
+  const bool pushed = group.ring.Free(partition);
+  if (pending || pushed) group.ring.Add(partition);
+  return pending || pushed;
 }
 
 void PopStateMachine::ReleaseChecked(PopGroup& group) {

@@ -53,9 +53,14 @@ void PopStateMachine::WakeEverybody() {
   }
 }
 
+// Should a lease on its way say that there is nothing, or nothing more: that was before this.
+void PopStateMachine::DoubtLease(const PopGroup& group, PartitionId id) {
+  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
+}
+
 // A partition has become ready: lets the first waiter try that wants it or takes any.
 void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
-  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
+  DoubtLease(group, id);
   Wake(group, 1, [&](const Pop& pop) {
     if (pop.wildcard() || *pop.request.partition == name) return true;
     const auto known = group.partitions.find(*pop.request.partition);

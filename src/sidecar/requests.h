@@ -113,6 +113,13 @@ struct Delivery {
   }
 };
 
+// How a lease has ended: all below `cursor` is settled (0: not known), and what is left may be had
+// after `ready_in_ms`.
+struct LeaseEnd {
+  int64_t cursor = 0;
+  int64_t ready_in_ms = 0;
+};
+
 struct PopResult {
   Uuid lease_id;
   bool leased = false;               // false with autoAck: there is no lease

@@ -34,10 +34,10 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
       pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full),
-      ack_(loop, scheduler_, delivered, options.ack,
+      ack_(loop, scheduler_, delivered, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
-                      int64_t ready_in_ms) {
-             notices.Freed(target.queue_name, target.partition_name, partition, group, ready_in_ms);
+                      const LeaseEnd& end) {
+             notices.Freed(target.queue_name, target.partition_name, partition, group, end);
            }),
       transaction_(
           loop, scheduler_, delivered, capacity, cipher, options.transaction, -options.broker,
@@ -46,7 +46,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           },
           // A retryDelay is found out by the pop that comes too early.
           [&notices](std::string_view queue, std::string_view partition, PartitionId id,
-                     std::string_view group) { notices.Freed(queue, partition, id, group, 0); },
+                     std::string_view group) { notices.Freed(queue, partition, id, group, {}); },
           [&notices](std::string_view queue) { notices.Born(queue); }),
       renew_(loop, scheduler_),
       lookups_(scheduler_),
@@ -111,8 +111,8 @@ void Sidecar::OnUp() {
 void Sidecar::Beat() {
   if (beating_) return;
   beating_ = true;
-  pg::Params params(2);
-  params.Int8(broker_).Int8(-++beats_);
+  pg::Params params(1);
+  params.Int8(broker_);
   lookups_.Ask(storage::kHeartbeat, std::move(params), [this](const pg::BatchResult& result) {
     beating_ = false;
     if (!result.ok()) return;

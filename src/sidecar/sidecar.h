@@ -48,7 +48,7 @@ class Notices {
  public:
   virtual void Pushed(std::string_view queue, std::string_view partition, PartitionId id) = 0;
   virtual void Freed(std::string_view queue, std::string_view partition, PartitionId id,
-                     std::string_view group, int64_t ready_in_ms) = 0;
+                     std::string_view group, const LeaseEnd& end) = 0;
   // A push has made this queue.
   virtual void Born(std::string_view queue) = 0;
 
@@ -106,8 +106,7 @@ class Sidecar {
   RenewQueue renew_;
   Lookups lookups_;
   bool started_ = false;
-  bool beating_ = false;  // one is on its way
-  int64_t beats_ = 0;
+  bool beating_ = false;      // one is on its way
   int64_t last_beat_ms_ = 0;  // when the last one committed; 0 once all connections were lost
   int64_t last_commit_ms_;    // the same, but kept
   std::optional<int64_t> down_since_ms_;  // no connection is up

@@ -24,21 +24,41 @@ bool ReadyRing::Add(PartitionId partition) {
 
 void ReadyRing::AddAt(PartitionId partition, int64_t at_ms) {
   if (in_ready_.Contains(partition.value)) return;
-  if (const auto known = due_at_.find(partition.value);
-      known != due_at_.end() && known->second <= at_ms) {
+  if (const auto known = later_.find(partition.value);
+      known != later_.end() && known->second.at_ms <= at_ms) {
     return;
   }
   SetLater(partition.value, at_ms);
 }
 
-void ReadyRing::Hold(PartitionId partition, int64_t until_ms) {
+bool ReadyRing::Push(PartitionId partition) {
+  if (!IsHeld(partition)) {
+    Add(partition);
+    return true;
+  }
+  later_[partition.value].pushed = true;
+  return false;
+}
+
+void ReadyRing::Hold(PartitionId partition, int64_t until_ms, int64_t whole_end) {
   in_ready_.Erase(partition.value);
   held_.Insert(partition.value);
+  later_[partition.value].whole_end = whole_end;
   SetLater(partition.value, until_ms);
 }
 
-void ReadyRing::Free(PartitionId partition) {
-  if (held_.Erase(partition.value)) CancelLater(partition.value);
+bool ReadyRing::Free(PartitionId partition) {
+  if (!held_.Erase(partition.value)) return false;
+  const bool pushed = later_[partition.value].pushed;
+  CancelLater(partition.value);
+  return pushed;
+}
+
+bool ReadyRing::EndLease(PartitionId partition, int64_t cursor) {
+  if (!IsHeld(partition)) return true;
+  const int64_t whole_end = later_[partition.value].whole_end;
+  const bool pushed = Free(partition);
+  return pushed || whole_end == 0 || cursor < whole_end;
 }
 
 std::optional<PartitionId> ReadyRing::Take() {
@@ -51,6 +71,7 @@ std::optional<PartitionId> ReadyRing::Take() {
 }
 
 void ReadyRing::Hint(PartitionId partition) {
+  if (IsHeld(partition)) later_[partition.value].whole_end = 0;
   if (!hinted_.Insert(partition.value)) return;
   hints_.push_back(partition.value);
   ++hints_total_;
@@ -94,25 +115,25 @@ void ReadyRing::Clear() {
 }
 
 void ReadyRing::SetLater(int32_t partition, int64_t at_ms) {
-  due_at_[partition] = at_ms;
+  later_[partition].at_ms = at_ms;
   due_.emplace_back(at_ms, partition);
   std::push_heap(due_.begin(), due_.end(), std::greater<>());
   DropStale();
 }
 
 void ReadyRing::CancelLater(int32_t partition) {
-  if (due_at_.erase(partition) > 0) DropStale();
+  if (later_.erase(partition) > 0) DropStale();
 }
 
 bool ReadyRing::IsStale(const Due& due) const {
-  const auto known = due_at_.find(due.second);
-  return known == due_at_.end() || known->second != due.first;
+  const auto known = later_.find(due.second);
+  return known == later_.end() || known->second.at_ms != due.first;
 }
 
 void ReadyRing::DropStale() {
-  if (due_.size() > 2 * due_at_.size() + kStaleSlack) {
+  if (due_.size() > 2 * later_.size() + kStaleSlack) {
     due_.clear();
-    for (const auto& [partition, at_ms] : due_at_) due_.emplace_back(at_ms, partition);
+    for (const auto& [partition, later] : later_) due_.emplace_back(later.at_ms, partition);
     std::make_heap(due_.begin(), due_.end(), std::greater<>());
   }
   while (!due_.empty() && IsStale(due_.front())) {

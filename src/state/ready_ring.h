@@ -8,7 +8,7 @@
 //                    held    nothing can be taken from it before a known time, whatever is heard
 //                    hinted  beside any of these or none: to be asked about
 //
-// Sized for a million partitions: 4 bytes and a few bits for one that is ready, about 70 bytes for
+// Sized for a million partitions: 4 bytes and a few bits for one that is ready, about 90 bytes for
 // one that is held or later, nothing for the others.
 #pragma once
 
@@ -32,11 +32,15 @@ class ReadyRing {
   bool Add(PartitionId partition);
   // As Add, at `at_ms`; an earlier time wins.
   void AddAt(PartitionId partition, int64_t at_ms);
+  // Something was pushed: as Add, but one that is held remembers it. False when it is held.
+  bool Push(PartitionId partition);
   // Nothing can be taken from it before `until_ms` (a lease, a delay), whatever is pushed: out of
-  // the ring until then.
-  void Hold(PartitionId partition, int64_t until_ms);
-  // Ends a hold.
-  void Free(PartitionId partition);
+  // the ring until then. `whole_end`: a lease that has everything there is, up to here; 0: not so.
+  void Hold(PartitionId partition, int64_t until_ms, int64_t whole_end = 0);
+  // Ends a hold; whether something was pushed during it.
+  bool Free(PartitionId partition);
+  // Ends the hold of a lease of which all below `cursor` is settled; whether anything may be left.
+  bool EndLease(PartitionId partition, int64_t cursor);
   // Takes the first.
   std::optional<PartitionId> Take();
 
@@ -50,7 +54,8 @@ class ReadyRing {
 
   bool IsHeld(PartitionId partition) const { return held_.Contains(partition.value); }
 
-  // Somebody else has done something to it: first in, first out, each once.
+  // Somebody else has done something to it: first in, first out, each once. A lease that had
+  // everything may not have it any more.
   void Hint(PartitionId partition);
   std::optional<PartitionId> TakeHint();
   size_t hints() const { return hinted_.size(); }
@@ -67,10 +72,16 @@ class ReadyRing {
   void Clear();
   size_t size() const { return in_ready_.size(); }
   bool empty() const { return in_ready_.empty(); }
-  size_t later() const { return due_at_.size(); }
+  size_t later() const { return later_.size(); }
 
  private:
   using Due = std::pair<int64_t, int32_t>;
+
+  struct Later {
+    int64_t at_ms = 0;
+    int64_t whole_end = 0;  // of a held one, see Hold
+    bool pushed = false;    // while it is held
+  };
 
   void SetLater(int32_t partition, int64_t at_ms);
   void CancelLater(int32_t partition);
@@ -80,9 +91,9 @@ class ReadyRing {
   // Entries whose partition has left in another way are stale, and skipped.
   std::deque<int32_t> ready_;
   IdSet in_ready_;
-  IdSet held_;            // all of them are in due_at_
+  IdSet held_;            // all of them are in later_
   std::vector<Due> due_;  // a heap, the earliest first; stale ones are never in front
-  std::unordered_map<int32_t, int64_t> due_at_;
+  std::unordered_map<int32_t, Later> later_;
   std::deque<int32_t> hints_;
   IdSet hinted_;
   int64_t hints_total_ = 0;

@@ -68,6 +68,43 @@ TEST(ReadyRing, AHeldPartitionStaysOutUntilFreedOrDue) {
   EXPECT_EQ(ring.Take(), PartitionId{1});
 }
 
+TEST(ReadyRing, ALeaseThatHadEverythingLeavesNothingWhenAllIsSettled) {
+  ReadyRing ring;
+  ring.Hold({1}, 100, 7);
+  EXPECT_FALSE(ring.EndLease({1}, 7));
+  EXPECT_FALSE(ring.IsHeld({1}));
+  EXPECT_EQ(ring.later(), 0U);
+
+  ring.Hold({1}, 100, 7);
+  EXPECT_TRUE(ring.EndLease({1}, 6)) << "one failed";
+  ring.Hold({1}, 100);
+  EXPECT_TRUE(ring.EndLease({1}, 7)) << "it had not everything";
+  EXPECT_TRUE(ring.EndLease({1}, 7)) << "nothing is known of this lease";
+
+  ring.Hold({1}, 100, 7);
+  EXPECT_FALSE(ring.Push({1}));
+  EXPECT_TRUE(ring.empty());
+  EXPECT_TRUE(ring.EndLease({1}, 7)) << "pushed meanwhile";
+
+  ring.Hold({1}, 100, 7);
+  ring.Hint({1});
+  EXPECT_TRUE(ring.EndLease({1}, 7)) << "somebody else did something meanwhile";
+}
+
+TEST(ReadyRing, WhatIsPushedDuringAHoldIsRememberedUntilItsEnd) {
+  ReadyRing ring;
+  EXPECT_TRUE(ring.Push({1}));
+  EXPECT_EQ(ring.Take(), PartitionId{1});
+  ring.Hold({1}, 100);
+  EXPECT_FALSE(ring.Free({1}));
+  ring.Hold({1}, 100);
+  ring.Push({1});
+  ring.Hold({1}, 200, 7);  // the answer to another question about it: no news of the push
+  EXPECT_TRUE(ring.Free({1}));
+  ring.Hold({1}, 100);
+  EXPECT_FALSE(ring.Free({1})) << "remembered once";
+}
+
 TEST(ReadyRing, HintsAreTakenOnceInTheirOrderBesideWhateverElseIsKnown) {
   ReadyRing ring;
   ring.Hold({1}, 100);

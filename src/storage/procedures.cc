@@ -26,7 +26,9 @@ const pg::Statement kNamePops{
     {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
 
 const pg::Statement kHeartbeat{
-    "heartbeat", "INSERT INTO queen.batches (broker, n) VALUES ($1, $2)", {kInt8, kInt8}};
+    "heartbeat",
+    "INSERT INTO queen.batches (broker, n) VALUES ($1, -nextval('queen.sql_batches'))",
+    {kInt8}};
 
 const pg::Statement kFindFamily{"find_family",
                                 "SELECT queue_id, queue_name, priority"

@@ -14,7 +14,7 @@ extern const pg::Statement kEnsurePartitions;
 //   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for what exists
 extern const pg::Statement kNamePops;
 
-// broker, n -> nothing; one row in the ledger of batches, to see that a write commits
+// broker -> nothing; one row in the ledger of batches, to see that a write commits
 extern const pg::Statement kHeartbeat;
 // namespace or NULL, task or NULL, group, mode, time -> queue_id, queue_name, priority
 extern const pg::Statement kFindFamily;

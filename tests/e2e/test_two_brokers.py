@@ -10,6 +10,7 @@ import pytest
 from support.broker import Broker
 from support.postgres import Postgres
 from support.process import wait_until
+from support.psql_session import PsqlSession
 
 
 class Pair:
@@ -89,16 +90,16 @@ def test_a_push_in_sql(pair):
 
 def test_a_push_in_sql_that_began_long_before_it_committed(pair):
     pair.push("old", broker=pair.here)
-    session = threading.Thread(target=pair.postgres.psql, args=(
-        f"BEGIN; SELECT queen.push('{pair.queue}', '\"late\"', 'elsewhere'); SELECT pg_sleep(3); COMMIT",))
-    session.start()
-    wait_until(lambda: pair.postgres.psql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3)%' "
-                                          "AND pid <> pg_backend_pid()") == "1")
-    assert pair.data(autoAck="true") == ["old"] and pair.data() == []
-    for number in range(50):  # reads whose snapshots all have it in flight
-        pair.push(number)
-        assert pair.data(autoAck="true") == [number]
-    session.join()
+    session = PsqlSession(pair.postgres)
+    try:
+        session.run(f"BEGIN; SELECT queen.push('{pair.queue}', '\"late\"', 'elsewhere')")
+        assert pair.data(autoAck="true") == ["old"] and pair.data() == []
+        for number in range(50):  # reads whose snapshots all have it in flight
+            pair.push(number)
+            assert pair.data(autoAck="true") == [number]
+        session.run("COMMIT")
+    finally:
+        session.close()
     assert pair.data() == ["late"]
 
 

@@ -15,6 +15,8 @@ RULES = (
          (Edit(OPTIONS, '      {"synchronous_commit", "on"},\n', ''),), (SESSION,), 'synchronous_commit'),
     Rule('session_seqscan', 'Sessions do not use plans made on empty tables.',
          (Edit(OPTIONS, '      {"enable_seqscan", "off"},\n', ''),), (SESSION,), 'enable_seqscan'),
+    Rule('session_bitmapscan', 'Sessions do not read all rows of a key to find its newest.',
+         (Edit(OPTIONS, '      {"enable_bitmapscan", "off"},\n', ''),), (SESSION,), 'enable_bitmapscan'),
     Rule('session_lock_timeout', 'Sessions have a lock timeout.',
          (Edit(OPTIONS, '      {"lock_timeout", std::to_string(lock_timeout_ms)},\n', ''),), (SESSION,), 'lock_timeout'),
     Rule('session_connection_check', 'The server looks whether its client is still there.',

@@ -12,7 +12,7 @@ ASYNCHRONOUS = "set_config('synchronous_commit', 'off', true)"
 
 RULES = (
     Rule('stale_winner_loses', 'A winner that is not its key\'s maximum has lost and removes its row.',
-         (Edit('sql/procedures/drop_stale_progress.sql', 'WHERE k.epoch < (SELECT', 'WHERE false AND k.epoch < (SELECT'),),
+         (Edit('sql/procedures/drop_stale_progress.sql', 'WHERE (SELECT true', 'WHERE false AND (SELECT true'),),
          ('isolation/stale_progress', 'isolation/stale_ack'), r'\+\s+2\|(leased|applied)'),
     Rule('stale_lease_reply', 'Replies of leases come only from rows that passed.',
          (Edit(LEASE, 'IF cardinality(v_lost) > 0 THEN', 'IF false THEN'),), ('isolation/stale_progress',), r'\+\s+2\|leased'),
@@ -91,7 +91,13 @@ RULES = (
          (Edit(LEASE, 'IF NOT (true = ANY (p_auto_acks)) THEN', 'IF true THEN'),), ('contract/pop_sm_lease',), 'an automatic ack commits asynchronously'),
 
     Rule('refused_lease_says_when', 'A refused lease answers ready_in_ms.',
-         (Edit(LEASE, 'CASE WHEN NOT g.same_lease AND g.ready_at IS NOT NULL', 'CASE WHEN false'),), ('contract/pop_sm_lease',), r'\(held,,'),
+         (Edit(LEASE, 'WHEN g.ready_at IS NOT NULL  -- greatest', 'WHEN false  -- greatest'),), ('contract/pop_sm_lease',), r'\(held,,'),
+    Rule('rest_of_a_batch', 'A lease that its batch cut short says that there is more.',
+         (Edit(LEASE, "g.state = 'ready' AND g.end_seq < g.avail_end THEN 0", 'false THEN 0'),), ('contract/pop_sm_lease',),
+         r'instead of \(leased,,'),
+    Rule('rest_of_a_delay', 'So does one that left what is not due yet.',
+         (Edit('sql/procedures/availability.sql', 'WHEN d.due_end < n.live_end OR w.window_end < n.live_end THEN p_now', ''),),
+         ('contract/pop_sm_lease',), 'some are delayed'),
     Rule('one_predicate_resolve', 'Resolve calls ready what the lease calls ready.',
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
          ('contract/pop_sm_resolve',), '3:0 6:0'),

@@ -12,7 +12,7 @@ import uuid
 import pytest
 
 import broker_rules
-from psql_session import PsqlSession
+from support.psql_session import PsqlSession
 from rule import REPOSITORY, edited
 from support.process import wait_until
 from wire_proxy import WireProxy
