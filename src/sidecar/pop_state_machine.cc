@@ -13,6 +13,8 @@ constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
 constexpr int64_t kPauseMaxMs = 100;
+constexpr int64_t kParkedFromMs =
+    100;  // who waits so long is parked before the tail is read for it
 
 }  // namespace
 
@@ -279,6 +281,11 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   }
   if (pop->confirmed) {
     Wait(pop);
+    return;
+  }
+  if (IsComplete(group) && pop->request.wait_ms >= kParkedFromMs) {
+    Wait(pop);
+    ReadTailSoon();
     return;
   }
   pop->state = PopState::kResolving;

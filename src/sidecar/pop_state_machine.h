@@ -174,6 +174,7 @@ class PopStateMachine final : public Scheduler::Source {
   void BeginRound(PopGroup& group);
   void AskTail(const PopPtr& pop);
   void AwaitTail(PopGroup& group);
+  void ReadTailSoon();
   void SendTail();
   void OnTail(const pg::BatchResult& result);
   void Tell(const QueueNews& news);
@@ -261,6 +262,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::multimap<int64_t, std::pair<PopPtr, std::deque<PopPtr>*>> retries_;
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running
+  int64_t tail_due_ms_ = 0;  // 0: nobody waits for a read that is not asked for yet
   Timer background_;
 };
 

@@ -22,8 +22,9 @@
 // had all there was, all of it is settled, and nothing was heard of the partition in between.
 //
 // A wildcard pop that finds its ring empty waits for a tail read that began after it came, and for
-// the answer about the hints of its group; then empty means empty. The same read is the check of
-// wildcard waiters, and the same question that of waiters for one partition.
+// the answer about the hints of its group; then empty means empty. With a long enough `wait` it is
+// parked meanwhile, and one read serves all who came within a few milliseconds. The same read is
+// the check of wildcard waiters, and the same question that of waiters for one partition.
 #include <algorithm>
 
 #include "base/log.h"
@@ -37,6 +38,7 @@ constexpr size_t kChecksMax = 1'000;    // partitions asked about in one call
 constexpr int64_t kInUseMs = 60'000;    // after its last pop nobody keeps a ring checked
 constexpr int64_t kIdleReadBeats = 10;  // the tail of rings nobody uses is read so seldom
 constexpr int64_t kReconcileBeats = 5;
+constexpr int64_t kReadsApartMs = 10;
 
 }  // namespace
 
@@ -100,6 +102,17 @@ void PopStateMachine::AwaitTail(PopGroup& group) {
 int64_t PopStateMachine::AskNews() {
   scheduler_.Wake();
   return tail_.Ask();
+}
+
+// For those who wait: not for each of them anew.
+void PopStateMachine::ReadTailSoon() {
+  const int64_t due_ms = tail_.begun_ms() + kReadsApartMs;
+  if (due_ms <= loop_.NowMillis()) {
+    AskNews();
+  } else if (tail_due_ms_ == 0) {
+    tail_due_ms_ = due_ms;
+    SetTimer(due_ms);
+  }
 }
 
 void PopStateMachine::SendTail() {

@@ -155,12 +155,17 @@ void PopStateMachine::OnTimer() {
     stage->push_back(pop);
     scheduler_.Wake();
   }
+  if (tail_due_ms_ != 0 && tail_due_ms_ <= now) {
+    tail_due_ms_ = 0;
+    AskNews();
+  }
   if (held_back_) {
     held_back_ = RepliesFull();
     if (!held_back_) WakeEverybody();
   }
   int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
   if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
+  if (tail_due_ms_ != 0) next = std::min(next, tail_due_ms_);
   for (auto& [key, group] : groups_) {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
       WakeWaiters(*group, partition, {});
