@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the broker beside the raw procedures, all in one run on one database.
 
-    bench/run.py            every scenario; writes bench/results/<time>-<commit>/ (about 30 minutes)
+    bench/run.py            every scenario; writes bench/results/<time>-<commit>/ (about 20 minutes)
     bench/run.py --smoke    short versions, only the ratios decide (under 2 minutes), writes nothing
     bench/run.py --only push-100,drain
 
