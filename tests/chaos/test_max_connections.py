@@ -6,32 +6,38 @@ from chaos.stranger import Refused, Stranger
 from support.process import wait_until
 
 TOO_MANY = "53300"
+SLOTS = 30
+FOR_STRANGERS = SLOTS - 3  # those are kept for superusers
 
 
-def take_all_slots(postgres, strangers):
-    """Until the broker has no connection and gets none."""
+def take_all_slots(postgres, broker, strangers):
+    """While the broker stands still: its connections end, and strangers have them before it can come back."""
     def all_taken():
         try:
-            while True:
+            while len(strangers) < FOR_STRANGERS:
                 strangers.append(Stranger(postgres))
-        except Refused as refused:
+        except Refused as refused:  # the one who ended them is still on its way out
             assert refused.sqlstate == TOO_MANY, refused
-        if len(postgres.backends()) == len(strangers):  # nor is one on its way
-            return True
-        postgres.psql("SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity "
-                      "WHERE application_name = 'queen' LIMIT 1", "postgres", "postgres")
-        return False
-    wait_until(all_taken, 60, "the strangers to have all connections", interval=0)
+            return False
+        return True
+
+    broker.pause()
+    try:
+        postgres.psql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'queen'",
+                      "postgres", "postgres")
+        wait_until(all_taken, 60, "the strangers to have all connections")
+    finally:
+        broker.resume()
 
 
 def test_all_connections_are_taken_by_others(make_broker, make_postgres):
-    postgres = make_postgres({"max_connections": "30"})
+    postgres = make_postgres({"max_connections": str(SLOTS)})
     broker = make_broker("--num-workers", "2", env=postgres.env()).start()
     probes = Probes(broker)
 
     def during(progress):
         strangers = []
-        take_all_slots(postgres, strangers)
+        take_all_slots(postgres, broker, strangers)
         broker.wait_for("/readyz", 503)
         probes.all_refused()
         wait_until(lambda: TOO_MANY in broker.log(), 60, "the reason in the log")
