@@ -241,7 +241,7 @@ TEST(ConnectionLimits, RepliesCountUntilTheyAreTaken) {
   EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
   slow.Send(GetRequest("/"));
   ASSERT_TRUE(server.WaitFor([&] { return replies.size() == 4; }));
-  answer(3, size_t{30} << 20);
+  answer(3, size_t{60} << 20);  // the kernel takes some megabytes at once
   EXPECT_TRUE(server.reply_budget().full());
   slow.Reset();
   EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
