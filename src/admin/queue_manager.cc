@@ -89,17 +89,16 @@ bool ReadBool(const std::vector<Rows>& rows) { return rows[0].Bool(0, 0); }
 }  // namespace
 
 template <typename T, typename Read>
-void AsyncQueueManager::Ask(pg::Batch batch, Read read, Done<T> done, int tries) {
+void AsyncQueueManager::Ask(const pg::Batch& batch, Read read, Done<T> done, int tries) {
   here_.AssertOwner();
-  pg::Batch again = batch;
-  pool_.Execute(here_, std::move(batch),
-                [this, again = std::move(again), read, done = std::move(done), tries,
+  pool_.Execute(here_, batch,
+                [this, batch, read, done = std::move(done), tries,
                  alive = std::weak_ptr(alive_)](const pg::BatchResult& result) mutable {
                   if (alive.expired()) return;
                   if (result.ok()) {
                     done(Result<T>(read(result.rows)));
                   } else if (result.status.code() == Code::kDatabaseRetry && tries > 1) {
-                    Ask<T>(std::move(again), read, std::move(done), tries - 1);
+                    Ask<T>(batch, read, std::move(done), tries - 1);
                   } else {
                     done(Result<T>(result.status));
                   }
@@ -211,7 +210,7 @@ void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<Dea
     }
     return listed;
   };
-  Ask(std::move(batch), read, std::move(done));
+  Ask(batch, read, std::move(done));
 }
 
 // ---- traces
@@ -265,7 +264,7 @@ void AsyncQueueManager::ListTracesByName(std::string name, Page page, Done<Liste
     }
     return listed;
   };
-  Ask(std::move(batch), read, std::move(done));
+  Ask(batch, read, std::move(done));
 }
 
 void AsyncQueueManager::ListTraceNames(Page page, Done<Listed<TraceName>> done) {
@@ -282,7 +281,7 @@ void AsyncQueueManager::ListTraceNames(Page page, Done<Listed<TraceName>> done) 
     }
     return listed;
   };
-  Ask(std::move(batch), read, std::move(done));
+  Ask(batch, read, std::move(done));
 }
 
 // ---- maintenance

@@ -40,7 +40,7 @@ class AsyncQueueManager final : public QueueManager {
 
   // `read` makes the result of the rows of a batch that succeeded.
   template <typename T, typename Read>
-  void Ask(pg::Batch batch, Read read, Done<T> done, int tries = kTries);
+  void Ask(const pg::Batch& batch, Read read, Done<T> done, int tries = kTries);
   void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
 
   Loop& here_;
