@@ -13,8 +13,8 @@ constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
 constexpr int64_t kPauseMaxMs = 100;
-constexpr int64_t kParkedFromMs =
-    100;  // who waits so long is parked before the tail is read for it
+// Who waits so long is parked before the tail is read for it.
+constexpr int64_t kParkedFromMs = 100;
 
 }  // namespace
 
