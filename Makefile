@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format bench bench-smoke model chaos clean
+.PHONY: help run build test check sanitize format bench bench-smoke model chaos clean
 
 JOBS ?= $(shell nproc)
 
@@ -25,6 +25,10 @@ test: ## Build everything and run every test
 check: ## Format, lint, and the unit tests under ASan and UBSan
 	@scripts/setup build run test check
 	@scripts/check
+
+sanitize: ## Every test under ASan and UBSan, then under TSan (half an hour)
+	@scripts/setup build run test
+	@scripts/sanitize
 
 format: ## Rewrite the sources in the project's format
 	@scripts/setup check

@@ -1,4 +1,4 @@
--- requires: announce, bits, drop_stale_progress, dead_letter, item_verdicts
+-- requires: announce, apply_verdicts, bits, drop_stale_progress, dead_letter
 -- Verdicts on delivered messages. One row of the key arrays is one (partition, group): callers' acks
 -- are folded first, since a second row of the same key would be judged before the first.
 --   p_leases          the lease the verdicts are given under; NULL = whichever is current
@@ -59,91 +59,61 @@ BEGIN
               GROUP BY u.key) k;
     END IF;
 
-    -- OFFSET 0 as in availability
-    WITH key AS MATERIALIZED (
-        SELECT u.ordinal::int, u.partition_id, u.group_id, u.base, u.done::bit varying AS done,
-               u.cumulative, u.retry_from, u.ends, q.id IS NOT NULL AND g.id IS NOT NULL AS live,
-               q.retry_limit, q.retry_delay, s.epoch, s.cursor, s.settled, s.failed, s.attempt_seqs,
-               s.attempt_counts, s.lease_id, s.lease_until, s.lease_end, s.lease_seconds, s.deliveries,
-               s.ready_at, s.window_end,
-               coalesce(s.lease_until > v_now AND (u.lease IS NULL OR u.lease = s.lease_id), false) AS valid,
-               row_number() OVER (PARTITION BY u.partition_id, u.group_id ORDER BY u.ordinal) AS copy
-        FROM unnest(p_partitions, p_groups, p_leases, p_bases, p_dones, p_cumulatives, p_retry_froms, p_ends)
-             WITH ORDINALITY AS u(partition_id, group_id, lease, base, done, cumulative, retry_from, ends, ordinal)
-        LEFT JOIN queen.partitions p ON p.id = u.partition_id
-        LEFT JOIN queen.queues q ON q.id = p.queue_id
-        -- OFFSET 0: by its id, never by way of all groups of the queue
-        LEFT JOIN LATERAL (
-            SELECT o.id, o.queue_id FROM queen.groups o WHERE o.id = u.group_id OFFSET 0) g ON g.queue_id = p.queue_id
-        LEFT JOIN LATERAL (
-            SELECT r.* FROM queen.progress r
-            WHERE r.partition_id = u.partition_id AND r.group_id = u.group_id
-            ORDER BY r.epoch DESC LIMIT 1) s ON true
-    ), ended AS MATERIALIZED (
-        SELECT a.*, v.dead_seqs, v.dead_errors, v.dead_counts, v.any_failed, v.tried_seqs, v.tried_counts,
-               n.cursor AS new_cursor, n.settled AS new_settled, n.failed AS new_failed,
-               coalesce(a.ends, false) OR v.retried
-                   OR coalesce(a.retry_from >= a.cursor AND a.retry_from < a.lease_end
-                               AND NOT queen.bits_get(a.settled, a.retry_from - a.cursor)
-                               AND NOT queen.bits_get(a.failed, a.retry_from - a.cursor), false)
-                   OR bit_count(queen.bits_resize(queen.bits_or(n.settled, n.failed),
-                          greatest(0, a.lease_end - n.cursor)::int)) = greatest(0, a.lease_end - n.cursor) AS released
-        FROM key a
-        CROSS JOIN LATERAL (SELECT (a.lease_end - a.cursor)::int AS span OFFSET 0) w
-        CROSS JOIN LATERAL queen.item_verdicts(
+    WITH judged AS MATERIALIZED (
+        SELECT a.*, v.*
+        FROM (SELECT u.ordinal::int, u.partition_id, u.group_id, u.base, u.done::bit varying AS done,
+                     u.cumulative, u.retry_from, u.ends, q.id IS NOT NULL AND g.id IS NOT NULL AS live,
+                     q.retry_limit, q.retry_delay, s.epoch, s.cursor, s.settled, s.failed, s.attempt_seqs,
+                     s.attempt_counts, s.lease_id, s.lease_until, s.lease_end, s.lease_seconds, s.deliveries,
+                     s.ready_at, s.window_end,
+                     coalesce(s.lease_until > v_now AND (u.lease IS NULL OR u.lease = s.lease_id), false) AS valid,
+                     row_number() OVER (PARTITION BY u.partition_id, u.group_id ORDER BY u.ordinal) AS copy
+              FROM unnest(p_partitions, p_groups, p_leases, p_bases, p_dones, p_cumulatives, p_retry_froms, p_ends)
+                   WITH ORDINALITY AS u(partition_id, group_id, lease, base, done, cumulative, retry_from, ends, ordinal)
+              LEFT JOIN queen.partitions p ON p.id = u.partition_id
+              LEFT JOIN queen.queues q ON q.id = p.queue_id
+              -- OFFSET 0: by its id, never by way of all groups of the queue
+              LEFT JOIN LATERAL (
+                  SELECT o.id, o.queue_id FROM queen.groups o WHERE o.id = u.group_id OFFSET 0) g ON g.queue_id = p.queue_id
+              LEFT JOIN LATERAL (
+                  SELECT r.* FROM queen.progress r
+                  WHERE r.partition_id = u.partition_id AND r.group_id = u.group_id
+                  ORDER BY r.epoch DESC LIMIT 1) s ON true) a
+        CROSS JOIN LATERAL queen.apply_verdicts(
+            a.live AND a.valid AND a.copy = 1, a.cursor, a.lease_end, a.settled, a.failed, a.attempt_seqs, a.attempt_counts,
+            a.retry_limit, a.base, a.done, a.cumulative, a.retry_from, a.ends,
             v_item_seqs[v_firsts[a.ordinal]:v_lasts[a.ordinal]], v_item_kinds[v_firsts[a.ordinal]:v_lasts[a.ordinal]],
-            v_item_errors[v_firsts[a.ordinal]:v_lasts[a.ordinal]], a.cursor, a.lease_end,
-            a.settled, a.failed, a.attempt_seqs, a.attempt_counts, a.retry_limit) v
-        CROSS JOIN LATERAL (SELECT queen.bits_or(a.failed, v.failed) AS failed OFFSET 0) f
-        CROSS JOIN LATERAL (
-            -- completed singly or cumulatively, but not what failed in this lease; then the dead
-            SELECT queen.bits_or(queen.bits_or(a.settled, queen.bits_resize(queen.bits_or(
-                       CASE WHEN a.base >= a.cursor
-                            THEN repeat('0', least(a.base - a.cursor, w.span)::int)::bit varying || a.done
-                            ELSE queen.bits_from(a.done, a.cursor - a.base) END,
-                       CASE WHEN c.upto >= a.cursor
-                            THEN repeat('1', (c.upto - a.cursor + 1)::int)::bit varying END), w.span)
-                   & ~queen.bits_resize(f.failed, w.span)), v.dead) AS settled
-            FROM (SELECT greatest(CASE WHEN a.cumulative < a.lease_end THEN a.cumulative END,
-                                  v.cumulative) AS upto OFFSET 0) c OFFSET 0) j
-        CROSS JOIN LATERAL (
-            SELECT a.cursor + l.leading AS cursor, queen.bits_from(j.settled, l.leading) AS settled,
-                   queen.bits_from(f.failed, l.leading) AS failed
-            FROM (SELECT queen.bits_leading(j.settled) AS leading OFFSET 0) l OFFSET 0) n
-        WHERE a.live AND a.valid AND a.copy = 1
+            v_item_errors[v_firsts[a.ordinal]:v_lasts[a.ordinal]]) v
     ), inserted AS (
         INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs,
             attempt_counts, lease_id, lease_until, lease_end, lease_seconds, deliveries, ready_at, window_end, changed_at)
-        SELECT e.partition_id, e.group_id, e.epoch + 1, e.new_cursor,
-               CASE WHEN bit_count(e.new_settled) > 0 THEN e.new_settled END,
-               CASE WHEN NOT e.released AND bit_count(e.new_failed) > 0 THEN e.new_failed END,
-               t.seqs, t.counts,
-               CASE WHEN NOT e.released THEN e.lease_id END, CASE WHEN NOT e.released THEN e.lease_until END,
-               CASE WHEN NOT e.released THEN e.lease_end END, CASE WHEN NOT e.released THEN e.lease_seconds END,
-               CASE WHEN queen.bits_get(e.new_failed, 0) THEN 0   -- the head has a verdict
-                    WHEN e.new_cursor = e.cursor THEN e.deliveries - CASE WHEN e.released THEN 1 ELSE 0 END
-                    WHEN e.released THEN 0 ELSE 1 END,
-               CASE WHEN e.any_failed AND e.retry_delay > 0
-                    THEN greatest(e.ready_at, v_now + e.retry_delay * interval '1 millisecond')
-                    ELSE e.ready_at END,
-               e.window_end, v_now
-        FROM ended e
-        CROSS JOIN LATERAL queen.attempts_left(e.tried_seqs, e.tried_counts, e.new_cursor, e.new_settled) t
-        ORDER BY e.partition_id, e.group_id
+        SELECT j.partition_id, j.group_id, j.epoch + 1, j.new_cursor, j.new_settled,
+               CASE WHEN NOT j.released THEN j.new_failed END, j.tried_seqs, j.tried_counts,
+               CASE WHEN NOT j.released THEN j.lease_id END, CASE WHEN NOT j.released THEN j.lease_until END,
+               CASE WHEN NOT j.released THEN j.lease_end END, CASE WHEN NOT j.released THEN j.lease_seconds END,
+               CASE WHEN queen.bits_get(j.new_failed, 0) THEN 0   -- the head has a verdict
+                    WHEN j.new_cursor = j.cursor THEN j.deliveries - CASE WHEN j.released THEN 1 ELSE 0 END
+                    WHEN j.released THEN 0 ELSE 1 END,
+               CASE WHEN j.any_failed AND j.retry_delay > 0
+                    THEN greatest(j.ready_at, v_now + j.retry_delay * interval '1 millisecond')
+                    ELSE j.ready_at END,
+               j.window_end, v_now
+        FROM judged j WHERE j.released IS NOT NULL
+        ORDER BY j.partition_id, j.group_id
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch,
                   queen.progress.ready_at
     )
-    SELECT array_agg(ROW(a.ordinal, a.partition_id, a.group_id, CASE WHEN a.copy = 1 THEN i.epoch END,
-               CASE WHEN NOT a.live THEN 'gone' WHEN a.copy > 1 THEN 'again' WHEN NOT a.valid THEN 'refused'
-                    WHEN i.epoch IS NULL THEN 'again' ELSE 'applied' END,
-               a.cursor, a.settled, a.failed, a.lease_end, e.new_cursor, e.released, i.ready_at,
-               e.dead_seqs, e.dead_errors, e.dead_counts)::queen.ack_row ORDER BY a.ordinal),
-           array_agg(CASE WHEN a.copy = 1 THEN i.epoch END ORDER BY a.ordinal), bool_or(e.dead_seqs IS NOT NULL)
+    SELECT array_agg(ROW(r.ordinal, r.partition_id, r.group_id, r.new_epoch, r.state, r.cursor, r.settled, r.failed,
+               r.lease_end, r.new_cursor, r.released, r.new_ready_at, r.dead_seqs, r.dead_errors, r.dead_counts)::queen.ack_row),
+           array_agg(r.new_epoch), bool_or(r.dead_seqs IS NOT NULL)
     INTO v_rows, v_epochs, v_any_dead
-    -- FULL, although each has its key: the planner cannot make it a nested loop
-    FROM key a FULL JOIN ended e ON e.ordinal = a.ordinal
-    FULL JOIN inserted i ON i.partition_id = a.partition_id AND i.group_id = a.group_id;
+    FROM (SELECT j.*, CASE WHEN j.copy = 1 THEN i.epoch END AS new_epoch, i.ready_at AS new_ready_at,
+                 CASE WHEN NOT j.live THEN 'gone' WHEN j.copy > 1 THEN 'again' WHEN NOT j.valid THEN 'refused'
+                      WHEN i.epoch IS NULL THEN 'again' ELSE 'applied' END AS state
+          -- FULL, although each row inserted was judged: the planner cannot make it a nested loop
+          FROM judged j FULL JOIN inserted i ON i.partition_id = j.partition_id AND i.group_id = j.group_id
+          ORDER BY j.ordinal) r;
 
     v_lost := queen.drop_stale_progress(p_partitions, p_groups, v_epochs);
 
@@ -165,13 +135,12 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    SELECT r.ordinal, s.state, r.cursor, r.settled::text, r.failed::text, r.lease_end,
-           CASE WHEN s.state = 'applied' THEN r.new_cursor END,
-           CASE WHEN s.state = 'applied' THEN r.released END,
-           CASE WHEN s.state = 'applied' AND r.ready_at IS NOT NULL
+    SELECT r.ordinal, CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END, r.cursor, r.settled::text,
+           r.failed::text, r.lease_end,
+           CASE WHEN l.stands THEN r.new_cursor END, CASE WHEN l.stands THEN r.released END,
+           CASE WHEN l.stands AND r.ready_at IS NOT NULL
                 THEN greatest(0, ceil(extract(epoch FROM r.ready_at - v_now) * 1000))::bigint END,
-           CASE WHEN s.state = 'applied' THEN r.dead_seqs END
+           CASE WHEN l.stands THEN r.dead_seqs END
     FROM unnest(v_rows) r
-    CROSS JOIN LATERAL (SELECT CASE WHEN r.ordinal = ANY (v_lost) THEN 'again' ELSE r.state END AS state) s
-    ORDER BY r.ordinal;
+    CROSS JOIN LATERAL (SELECT r.state = 'applied' AND NOT r.ordinal = ANY (v_lost) AS stands) l;
 END $$;

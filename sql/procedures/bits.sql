@@ -3,10 +3,9 @@
 
 -- The bitmap as seen from p_skip bits further on.
 CREATE OR REPLACE FUNCTION queen.bits_from(p_bits bit varying, p_skip bigint)
-RETURNS bit varying LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+RETURNS bit varying LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
-    RETURN CASE WHEN p_bits IS NOT NULL AND p_skip < length(p_bits)
-        THEN substring(p_bits FROM p_skip::int + 1) END;
+    RETURN CASE WHEN p_skip < length(p_bits) THEN substring(p_bits FROM p_skip::int + 1) END;
 END $$;
 
 -- How many 1 bits stand at the front.
@@ -45,9 +44,8 @@ END $$;
 
 -- The bitmap with a 1 at each of the given places (0 = first); NULL when there are none.
 CREATE OR REPLACE FUNCTION queen.bits_of(p_places bigint[])
-RETURNS bit varying LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+RETURNS bit varying LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
-    IF p_places IS NULL THEN RETURN NULL; END IF;   -- before anything that needs a query
     RETURN (SELECT string_agg(CASE WHEN i IN (SELECT unnest(p_places)) THEN '1' ELSE '0' END, '' ORDER BY i)::bit varying
     FROM generate_series(0, (SELECT max(place) FROM unnest(p_places) AS place)) AS i);
 END $$;

@@ -7,7 +7,7 @@
 --   tried_*        failures so far of messages that may be delivered again
 --   cumulative     everything up to this offset is completed, or NULL
 --   retried        the lease is handed back
--- A function of its own, so that acks without single verdicts, nearly all, do not pay for its plan.
+-- For apply_verdicts, which calls it only when there are single verdicts or earlier failures: nearly never.
 CREATE OR REPLACE FUNCTION queen.item_verdicts(
     p_seqs bigint[], p_kinds text[], p_errors text[], p_cursor bigint, p_lease_end bigint,
     p_settled bit varying, p_failed bit varying, p_attempt_seqs bigint[], p_attempt_counts int[], p_retry_limit int,
@@ -16,10 +16,6 @@ CREATE OR REPLACE FUNCTION queen.item_verdicts(
     OUT cumulative bigint, OUT retried boolean)
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    any_failed := false;
-    retried := false;
-    IF coalesce(cardinality(p_seqs), 0) = 0 AND p_attempt_seqs IS NULL THEN RETURN; END IF;
-
     SELECT queen.bits_of(array_agg(t.seq - p_cursor) FILTER (WHERE d.dead)),
            queen.bits_of(array_agg(t.seq - p_cursor) FILTER (WHERE t.kind = 'failed' AND NOT d.dead)),
            array_agg(t.seq ORDER BY t.seq) FILTER (WHERE d.dead),
@@ -50,16 +46,4 @@ BEGIN
         SELECT t.failures + CASE WHEN t.kind = 'failed' THEN 1 ELSE 0 END AS failures,
                coalesce(t.kind = 'dlq' OR t.kind = 'failed' AND t.failures >= p_retry_limit, false) AS dead
         OFFSET 0) d;
-END $$;
-
--- Of the failures counted so far those of messages not settled since: at p_cursor or later, and not set
--- in p_settled.
-CREATE OR REPLACE FUNCTION queen.attempts_left(
-    p_seqs bigint[], p_counts int[], p_cursor bigint, p_settled bit varying, OUT seqs bigint[], OUT counts int[])
-LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    IF p_seqs IS NULL THEN RETURN; END IF;
-    SELECT array_agg(o.seq ORDER BY o.seq), array_agg(o.failures ORDER BY o.seq) INTO seqs, counts
-    FROM unnest(p_seqs, p_counts) AS o(seq, failures)
-    WHERE o.seq >= p_cursor AND NOT queen.bits_get(p_settled, o.seq - p_cursor);
 END $$;

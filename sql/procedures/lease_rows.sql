@@ -19,7 +19,7 @@ BEGIN
     END IF;
 
     -- OFFSET 0 as in availability
-    WITH candidate AS MATERIALIZED (
+    WITH candidate AS (
         SELECT r.ordinal::int, r.request, r.partition_id, r.group_id, r.lease AS new_lease, r.batch,
                r.auto_ack, a.*, k.*, g.*, least(w.want_end, g.bytes_end) AS most_end,
                CASE WHEN r.seconds > 0 THEN r.seconds ELSE a.lease_time END AS seconds,
@@ -39,17 +39,16 @@ BEGIN
                                    a.cursor + v_span_max) END AS want_end
             WHERE k.same_lease OR a.state = 'ready' AND NOT k.dead_head OFFSET 0) w ON true
         LEFT JOIN LATERAL (
-            SELECT max(x.base_seq + x.count) AS bytes_end, array_agg(x.base_seq ORDER BY x.base_seq) AS bases,
-                   array_agg(x.count ORDER BY x.base_seq) AS counts,
-                   array_agg(x.created_at ORDER BY x.base_seq) AS times
-            FROM (SELECT s.base_seq, s.count, s.created_at,
-                         sum(octet_length(s.payloads)) OVER (ORDER BY s.base_seq) AS bytes,
-                         row_number() OVER (ORDER BY s.base_seq) AS place
+            SELECT max(x.base_seq + x.count) AS bytes_end, array_agg(x.base_seq) AS bases,
+                   array_agg(x.count) AS counts, array_agg(x.created_at) AS times
+            FROM (SELECT s.base_seq, s.count, s.created_at, sum(octet_length(s.payloads)) OVER before AS bytes,
+                         row_number() OVER before AS place
                   FROM queen.segments s
                   WHERE s.partition_id = r.partition_id AND s.base_seq < w.want_end
                     AND s.base_seq >= (SELECT t.base_seq FROM queen.segments t
                                        WHERE t.partition_id = r.partition_id AND t.base_seq <= a.cursor
-                                       ORDER BY t.base_seq DESC LIMIT 1)) x
+                                       ORDER BY t.base_seq DESC LIMIT 1)
+                  WINDOW before AS (ORDER BY s.base_seq) ORDER BY s.base_seq) x
             WHERE x.place = 1 OR x.bytes <= p_max_bytes OR k.same_lease) g ON true
     ), shared AS (  -- what the earlier rows of the same pop leave of its batch
         SELECT c.*, least(c.available, c.batch - (sum(c.available) OVER (
@@ -86,28 +85,28 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch
     )
-    SELECT array_agg(ROW(g.ordinal, g.partition_id, g.group_id, CASE WHEN g.copy = 1 THEN i.epoch END,
-               CASE WHEN g.state IS NULL THEN 'gone'
-                    WHEN g.copy > 1 THEN 'again'
-                    WHEN g.same_lease THEN 'leased'
-                    WHEN g.state <> 'ready' THEN g.state
-                    WHEN g.dead_head THEN 'again'
-                    WHEN g.take <= 0 THEN 'full'
-                    WHEN i.epoch IS NULL THEN 'again'
-                    ELSE 'leased' END,
-               CASE WHEN g.same_lease OR g.state = 'ready' AND g.end_seq < g.avail_end THEN 0
-                    WHEN g.ready_at IS NOT NULL  -- greatest() passes over NULL
-                    THEN greatest(0, ceil(extract(epoch FROM g.ready_at - v_now) * 1000))::bigint END,
-               g.cursor, g.end_seq,
-               CASE WHEN g.state = 'held' THEN g.lease_until
-                    WHEN g.leases AND g.take > 0 THEN v_now + g.seconds * interval '1 second' END,
-               g.settled, g.attempt_seqs, g.attempt_counts,
-               g.bases[1:g.used], g.counts[1:g.used], g.times[1:g.used])::queen.lease_row
-               ORDER BY g.ordinal),
-           array_agg(CASE WHEN g.copy = 1 THEN i.epoch END ORDER BY g.ordinal), bool_or(g.dead_head)
+    SELECT array_agg(ROW(r.ordinal, r.partition_id, r.group_id, r.new_epoch, r.new_state, r.ready_in_ms, r.cursor, r.end_seq,
+               r.until, r.settled, r.attempt_seqs, r.attempt_counts,
+               r.bases[1:r.used], r.counts[1:r.used], r.times[1:r.used])::queen.lease_row),
+           array_agg(r.new_epoch), bool_or(r.dead_head)
     INTO v_rows, v_epochs, v_any_dead
-    -- FULL, although each row inserted was given: the planner cannot make it a nested loop
-    FROM given g FULL JOIN inserted i ON i.partition_id = g.partition_id AND i.group_id = g.group_id;
+    FROM (SELECT g.*, CASE WHEN g.copy = 1 THEN i.epoch END AS new_epoch,
+                 CASE WHEN g.state IS NULL THEN 'gone'
+                      WHEN g.copy > 1 THEN 'again'
+                      WHEN g.same_lease THEN 'leased'
+                      WHEN g.state <> 'ready' THEN g.state
+                      WHEN g.dead_head THEN 'again'
+                      WHEN g.take <= 0 THEN 'full'
+                      WHEN i.epoch IS NULL THEN 'again'
+                      ELSE 'leased' END AS new_state,
+                 CASE WHEN g.same_lease OR g.state = 'ready' AND g.end_seq < g.avail_end THEN 0
+                      WHEN g.ready_at IS NOT NULL  -- greatest() passes over NULL
+                      THEN greatest(0, ceil(extract(epoch FROM g.ready_at - v_now) * 1000))::bigint END AS ready_in_ms,
+                 CASE WHEN g.state = 'held' THEN g.lease_until
+                      WHEN g.leases AND g.take > 0 THEN v_now + g.seconds * interval '1 second' END AS until
+          -- FULL, although each row inserted was given: the planner cannot make it a nested loop
+          FROM given g FULL JOIN inserted i ON i.partition_id = g.partition_id AND i.group_id = g.group_id
+          ORDER BY g.ordinal) r;
 
     v_lost := queen.drop_stale_progress(p_partitions, p_groups, v_epochs);
 

@@ -29,8 +29,7 @@ RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz
 LANGUAGE plpgsql AS $$
 DECLARE
     v_window     CONSTANT interval := queen.dedup_window();
-    v_ids        int[];
-    v_locked     boolean[];
+    v_locked     int[];
     v_now        timestamptz;
     v_statuses   text[];
     v_base_seqs  bigint[];
@@ -53,52 +52,41 @@ BEGIN
         RAISE EXCEPTION 'the number of lines differs from the number of messages' USING ERRCODE = 'QN011';
     END IF;
 
-    SELECT array_agg(s.id ORDER BY s.id) INTO v_ids FROM (SELECT DISTINCT unnest(p_partitions) AS id) s;
     IF p_wait THEN
-        PERFORM queen.lock_partitions(v_ids);
-        v_locked := array_fill(true, ARRAY[cardinality(v_ids)]);
+        PERFORM queen.lock_partitions(p_partitions);
     ELSE
-        SELECT array_agg(t.got ORDER BY t.id) INTO v_locked
-        FROM (SELECT u.id, pg_try_advisory_xact_lock(queen.partition_lock_class(), u.id) AS got
-              FROM unnest(v_ids) AS u(id) OFFSET 0) t;
+        v_locked := ARRAY(SELECT d.id FROM (SELECT DISTINCT u.id FROM unnest(p_partitions) AS u(id)) d
+                          WHERE pg_try_advisory_xact_lock(queen.partition_lock_class(), d.id));
     END IF;
 
-    -- A statement of its own: its snapshot must be younger than the locks.
+    -- A statement of its own: its snapshot must be younger than the locks. A segment is suspect when it
+    -- might hold a stored transactionId; a few probes each, and usually none is.
     v_now := clock_timestamp();
-    SELECT array_agg(CASE WHEN NOT h.locked THEN 'busy' WHEN NOT h.live THEN 'gone'
-                          WHEN h.encrypted <> coalesce(p_encrypted[i.ordinal], false) THEN 'stale' ELSE 'queued' END
-                     ORDER BY i.ordinal),
-           array_agg(h.seq_end + i.before ORDER BY i.ordinal),
-           array_agg(greatest(v_now, h.clock) + i.before * interval '1 microsecond' ORDER BY i.ordinal)
-    INTO v_statuses, v_base_seqs, v_times
-    FROM (SELECT u.partition_id, u.ordinal,
-                 sum(u.count) OVER (PARTITION BY u.partition_id ORDER BY u.ordinal) - u.count AS before
-          FROM unnest(p_partitions, p_counts) WITH ORDINALITY AS u(partition_id, count, ordinal)) i
-    JOIN (SELECT l.id, l.locked, q.id IS NOT NULL AS live, q.encryption_enabled AS encrypted, coalesce(n.seq_end, 0) AS seq_end, n.clock
-          FROM unnest(v_ids, v_locked) AS l(id, locked)
-          LEFT JOIN queen.partitions p ON p.id = l.id
+    SELECT array_agg(r.status), array_agg(r.seq), array_agg(r.at), array_agg(r.ordinal) FILTER (WHERE r.suspect)
+    INTO v_statuses, v_base_seqs, v_times, v_suspects
+    FROM (SELECT i.ordinal::int, s.status, coalesce(n.base_seq + n.count, 0) + i.before AS seq,
+                 greatest(v_now, n.created_at + n.count * interval '1 microsecond') + i.before * interval '1 microsecond' AS at,
+                 s.status = 'queued' AND i.txn_min IS NOT NULL
+                 AND (EXISTS (SELECT FROM queen.dedup d WHERE d.partition_id = i.partition_id
+                              AND d.txn >= i.txn_min AND d.txn <= i.txn_max)
+                      OR n.base_seq >= i.known_to AND i.time_min - v_window <= n.created_at
+                      OR i.known_from > 0 AND i.time_min - v_window <= (
+                          SELECT b.created_at FROM queen.segments b
+                          WHERE b.partition_id = i.partition_id AND b.base_seq < i.known_from
+                          ORDER BY b.base_seq DESC LIMIT 1)) AS suspect
+          FROM (SELECT u.*, sum(u.count) OVER (PARTITION BY u.partition_id ORDER BY u.ordinal) - u.count AS before
+                FROM unnest(p_partitions, p_counts, p_txn_mins, p_txn_maxs, p_time_mins, p_known_froms, p_known_tos)
+                     WITH ORDINALITY AS u(partition_id, count, txn_min, txn_max, time_min, known_from, known_to, ordinal)) i
+          LEFT JOIN queen.partitions p ON p.id = i.partition_id
           LEFT JOIN queen.queues q ON q.id = p.queue_id
           LEFT JOIN LATERAL (
-              SELECT s.base_seq + s.count AS seq_end,
-                     s.created_at + s.count * interval '1 microsecond' AS clock
-              FROM queen.segments s WHERE s.partition_id = l.id AND l.locked
-              ORDER BY s.base_seq DESC LIMIT 1) n ON true) h ON h.id = i.partition_id;
-
-    -- Which segments might hold a stored transactionId? A few probes each; usually the answer is none.
-    SELECT array_agg(u.ordinal::int) INTO v_suspects
-    FROM unnest(p_partitions, v_statuses, p_txn_mins, p_txn_maxs, p_time_mins, p_known_froms, p_known_tos)
-         WITH ORDINALITY AS u(partition_id, status, txn_min, txn_max, time_min, known_from, known_to, ordinal)
-    WHERE u.txn_min IS NOT NULL AND u.status = 'queued'
-      AND (EXISTS (SELECT FROM queen.dedup d WHERE d.partition_id = u.partition_id
-                   AND d.txn >= u.txn_min AND d.txn <= u.txn_max)
-           OR u.time_min - v_window <= (
-               SELECT s.created_at FROM queen.segments s
-               WHERE s.partition_id = u.partition_id AND s.base_seq >= u.known_to
-               ORDER BY s.base_seq DESC LIMIT 1)
-           OR u.time_min - v_window <= (
-               SELECT s.created_at FROM queen.segments s
-               WHERE s.partition_id = u.partition_id AND s.base_seq < u.known_from
-               ORDER BY s.base_seq DESC LIMIT 1));
+              SELECT e.base_seq, e.count, e.created_at FROM queen.segments e
+              WHERE e.partition_id = i.partition_id ORDER BY e.base_seq DESC LIMIT 1) n ON true
+          CROSS JOIN LATERAL (
+              SELECT CASE WHEN NOT p_wait AND NOT i.partition_id = ANY (v_locked) THEN 'busy' WHEN q.id IS NULL THEN 'gone'
+                          WHEN q.encryption_enabled <> coalesce(p_encrypted[i.ordinal], false) THEN 'stale'
+                          ELSE 'queued' END AS status OFFSET 0) s
+          ORDER BY i.ordinal) r;
     IF v_suspects IS NOT NULL THEN
         SELECT array_agg(u.ordinal), array_agg(f.line), array_agg(f.seq), array_agg(f.created_at)
         INTO v_dup_rows, v_dup_lines, v_dup_seqs, v_dup_times
@@ -115,8 +103,9 @@ BEGIN
         END IF;
     END IF;
 
+    RETURN QUERY
     WITH appended AS (
-        SELECT u.*, v_statuses[u.ordinal] AS status, v_base_seqs[u.ordinal] AS seq, v_times[u.ordinal] AS at
+        SELECT u.*, v_base_seqs[u.ordinal] AS seq, v_times[u.ordinal] AS at
         FROM unnest(p_partitions, p_counts, p_payloads, p_txns, p_metas, p_time_mins, p_time_maxs, p_untimed)
              WITH ORDINALITY AS u(partition_id, count, payloads, txns, meta, time_min, time_max, untimed, ordinal)
         WHERE v_statuses[u.ordinal] = 'queued'
@@ -125,7 +114,7 @@ BEGIN
         SELECT a.partition_id, a.seq, a.count, a.at, a.payloads, a.txns, a.meta,
                CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_min, 'infinity') END,
                CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_max, '-infinity') END
-        FROM appended a ORDER BY a.partition_id, a.seq
+        FROM appended a
     ), keyed AS (
         INSERT INTO queen.dedup (partition_id, txn, seq)
         SELECT a.partition_id, t.txn, a.seq + t.line - 1
@@ -135,13 +124,11 @@ BEGIN
         WHERE (a.untimed OR a.time_min < a.at - v_window OR a.time_max > a.at + v_window)
           AND t.txn <> ''
           AND (inside IS NULL OR inside NOT BETWEEN a.at - v_window AND a.at + v_window)
-        ORDER BY 1, 2
+    ), noted AS (
+        INSERT INTO queen.batches (broker, n, partitions, base_seqs)
+        SELECT p_broker, p_n, array_agg(a.partition_id), array_agg(a.seq)
+        FROM appended a HAVING p_n IS NOT NULL AND count(*) > 0
     )
-    INSERT INTO queen.batches (broker, n, partitions, base_seqs)
-    SELECT p_broker, p_n, array_agg(a.partition_id ORDER BY a.ordinal), array_agg(a.seq ORDER BY a.ordinal)
-    FROM appended a HAVING p_n IS NOT NULL AND count(*) > 0;
-
-    RETURN QUERY
     SELECT u.ordinal::int, u.status, u.seq, u.at, NULL::int
     FROM unnest(v_statuses, v_base_seqs, v_times) WITH ORDINALITY AS u(status, seq, at, ordinal)
     WHERE u.status <> 'duplicate'

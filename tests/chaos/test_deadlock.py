@@ -39,7 +39,7 @@ def test_two_of_three_attempts_fail(make_broker, postgres, table, sqlstate):
 
 
 def test_a_real_deadlock(make_broker, make_postgres):
-    """A push holds `batches` and waits for `segments`, the stranger the other way round."""
+    """A push holds `segments` and waits for `batches`, the stranger the other way round."""
     postgres = make_postgres({"deadlock_timeout": "100ms"})
     broker = make_broker("--num-workers", "2", env=postgres.env()).start()
     probes = Probes(broker)
@@ -48,12 +48,12 @@ def test_a_real_deadlock(make_broker, make_postgres):
         stranger = Stranger(postgres, "postgres")
         stranger.run("SET deadlock_timeout = '1h'")  # so the broker is the victim
         stranger.run("BEGIN")
-        stranger.run("LOCK TABLE queen.segments IN SHARE MODE")
+        stranger.run("LOCK TABLE queen.batches IN SHARE MODE")
         wait_until(lambda: postgres.psql(
             "SELECT count(*) FROM pg_locks w JOIN pg_locks h USING (pid) WHERE NOT w.granted AND "
-            "w.relation = 'queen.segments'::regclass AND h.granted AND "
-            "h.relation = 'queen.batches'::regclass") != "0", 60, "a push that waits", interval=0)
-        stranger.run("LOCK TABLE queen.batches IN ACCESS EXCLUSIVE MODE")
+            "w.relation = 'queen.batches'::regclass AND h.granted AND "
+            "h.relation = 'queen.segments'::regclass") != "0", 60, "a push that waits", interval=0)
+        stranger.run("LOCK TABLE queen.segments IN ACCESS EXCLUSIVE MODE")
         stranger.close()
 
     def during(progress):

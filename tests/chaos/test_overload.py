@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from support.broker import sanitized
 from support.process import wait_until
 
 MIB = 1 << 20
@@ -250,7 +251,7 @@ def test_more_bytes_than_may_wait(gated):
     peak = peak_memory(broker)
     bound = memory_bound(at_rest, request_bytes, 3 * items, items, clients)
     print(f"overload: at rest {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
-    assert peak < bound
+    assert peak < bound or sanitized()  # whose memory is not the broker's
     taken = take_all(broker, 12)
     assert sorted(sum(taken.values(), [])) == sorted(accepted + [0])
 
@@ -315,5 +316,5 @@ def test_a_flood_of_pushes_starves_nobody(gated):
     print(f"overload: {sum(map(len, stored.values()))} stored, "
           f"{sum(producer.refused for producer in producers)} pushes refused, "
           f"at rest {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
-    assert peak < bound
+    assert peak < bound or sanitized()  # whose memory is not the broker's
     assert take_all(broker, sum(map(len, stored.values()))) == stored

@@ -42,7 +42,7 @@ PLANTED = {
                 ARRAY(SELECT seq - NEW.cursor FROM unnest(NEW.attempt_seqs) AS seq)));"""),
         "must give|not empty|settled already|not under a lease"),
     "a duplicate accepted": (
-        rewritten("push_messages", "u.time_min - v_window <= (", "u.time_min - v_window > ("),
+        rewritten("push_messages", "i.time_min - v_window <= n.created_at", "i.time_min - v_window > n.created_at"),
         "is stored at"),
 }
 

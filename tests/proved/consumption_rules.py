@@ -3,6 +3,7 @@ SQL; broker_rules has the others."""
 from rule import Edit, Rule
 
 ACK = 'sql/procedures/ack_messages.sql'
+VERDICTS = 'sql/procedures/apply_verdicts.sql'
 ITEMS = 'sql/procedures/item_verdicts.sql'
 LEASE = 'sql/procedures/lease_rows.sql'
 AVAILABILITY = 'sql/procedures/availability.sql'
@@ -27,11 +28,11 @@ RULES = (
                ' AND r.epoch = k.epoch) AS place FROM key k'),), ('contract/sweeps',), '30 epochs removed'),
 
     Rule('fold_acks', 'One call changes a (partition, group) once; a second row of it is asked to come again.',
-         (Edit(ACK, 'WHERE a.live AND a.valid AND a.copy = 1', 'WHERE a.live AND a.valid'),
-          Edit(ACK, "WHEN a.copy > 1 THEN 'again' ", '')),
+         (Edit(ACK, 'a.live AND a.valid AND a.copy = 1, ', 'a.live AND a.valid, '),
+          Edit(ACK, "WHEN j.copy > 1 THEN 'again' ", '')),
          ('contract/ack_messages',), '4 applied'),
     Rule('fold_leases', 'The same for leases.',
-         (Edit(LEASE, 'WHERE g.copy = 1 AND (', 'WHERE ('), Edit(LEASE, "                    WHEN g.copy > 1 THEN 'again'\n", '')),
+         (Edit(LEASE, 'WHERE g.copy = 1 AND (', 'WHERE ('), Edit(LEASE, "                      WHEN g.copy > 1 THEN 'again'\n", '')),
          ('contract/pop_sm_lease',), '1 leased, 2 leased'),
     Rule('fold_transaction', 'A transaction\'s acks of one (partition, group) are folded into one row.',
          (Edit('sql/procedures/execute_transaction.sql', 'dense_rank() OVER (ORDER BY u.partition_id, u.group_id)::int AS key',
@@ -42,11 +43,10 @@ RULES = (
 
     Rule('lock_order_partitions', 'Partitions are locked in the order of their ids.',
          (Edit('sql/procedures/locks.sql', '(SELECT DISTINCT id FROM unnest(p_partitions) AS id ORDER BY id) AS sorted',
-               'unnest(p_partitions) AS sorted(id)'),
-          Edit('sql/procedures/push_messages.sql', 'PERFORM queen.lock_partitions(v_ids);', 'PERFORM queen.lock_partitions(p_partitions);')),
+               'unnest(p_partitions) AS sorted(id)'),),
          ('isolation/lock_order',), 'deadlock detected'),
     Rule('lock_order_acks', 'Acks insert progress in the order of its key.',
-         (Edit(ACK, '        ORDER BY e.partition_id, e.group_id\n', '        ORDER BY e.ordinal\n'),), ('isolation/lock_order',), 'deadlock detected'),
+         (Edit(ACK, '        ORDER BY j.partition_id, j.group_id\n', '        ORDER BY j.ordinal\n'),), ('isolation/lock_order',), 'deadlock detected'),
     Rule('lock_order_leases', 'So do leases.',
          (Edit(LEASE, '        ORDER BY g.partition_id, g.group_id\n', '        ORDER BY g.ordinal\n'),), ('isolation/lock_order',), 'deadlock detected'),
     Rule('lock_order_renewals', 'So do renewals.',
@@ -63,7 +63,7 @@ RULES = (
          (Edit(LEASE, 'v_span_max CONSTANT int := 10000;', 'v_span_max CONSTANT int := 1000000;'),),
          ('contract/pop_sm_lease',), 'the hole is as wide as a lease'),
     Rule('bits_from_cursor', 'Settled marks count from the cursor and move with it.',
-         (Edit(ACK, 'queen.bits_from(j.settled, l.leading) AS settled', 'j.settled AS settled'),), ('contract/ack_messages',), r'\(applied,0,,,3,1,f,,\)'),
+         (Edit(VERDICTS, '        new_settled := queen.bits_from(new_settled, v_leading);\n', ''),), ('contract/ack_messages',), r'\(applied,0,,,3,1,f,,\)'),
 
     Rule('same_lease_again', 'Leasing again with the same id returns the same lease.',
          (Edit(LEASE, "coalesce(a.state = 'held' AND a.lease_id = r.lease, false) AS same_lease", 'false AS same_lease'),),
@@ -76,8 +76,7 @@ RULES = (
          (Edit(ITEMS, "(array_agg(e.kind ORDER BY e.ordinal) FILTER", "(array_agg(e.kind ORDER BY e.ordinal DESC) FILTER"),),
          ('contract/ack_messages',), r'\{1,2\}'),
     Rule('failed_is_not_completed', 'What failed in a lease is not completed by a later or cumulative ack under it.',
-         (Edit(ACK, '''
-                   & ~queen.bits_resize(f.failed, w.span)), v.dead) AS settled''', '), v.dead) AS settled'),), ('contract/ack_messages',), r'\(applied,0,,01,10,5,f,,\)'),
+         (Edit(VERDICTS, 'IF new_failed IS NOT NULL THEN   -- what failed', 'IF false THEN   -- what failed'),), ('contract/ack_messages',), r'\(applied,0,,01,10,5,f,,\)'),
     Rule('lease_index', 'Leases are found by an index on lease_id.', (), ('contract/hot_tables',), 'no index on lease_id',
          sql='DROP INDEX queen.progress_lease'),
 
@@ -96,7 +95,7 @@ RULES = (
          (Edit(LEASE, "g.state = 'ready' AND g.end_seq < g.avail_end THEN 0", 'false THEN 0'),), ('contract/pop_sm_lease',),
          r'instead of \(leased,,'),
     Rule('rest_of_a_delay', 'So does one that left what is not due yet.',
-         (Edit('sql/procedures/availability.sql', 'WHEN d.due_end < n.live_end OR w.window_end < n.live_end THEN p_now', ''),),
+         (Edit('sql/procedures/availability.sql', 'WHEN o.due_end < n.live_end OR o.window_end < n.live_end THEN p_now', ''),),
          ('contract/pop_sm_lease',), 'some are delayed'),
     Rule('one_predicate_resolve', 'Resolve calls ready what the lease calls ready.',
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
@@ -111,8 +110,8 @@ RULES = (
          ('isolation/group_new',), r'\+empty'),
     Rule('born_later_from_zero', 'Partitions born after the first pop are read from their beginning.',
          (Edit(AVAILABILITY, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
-                             WHERE b.group_id = g.id AND b.partition_id = p.id)''', '''WHEN 'new' THEN coalesce((SELECT b.seq FROM queen.group_starts b
-                             WHERE b.group_id = g.id AND b.partition_id = p.id), n.seq_end)'''),),
+                                    WHERE b.group_id = g.id AND b.partition_id = p.id)''', '''WHEN 'new' THEN coalesce((SELECT b.seq FROM queen.group_starts b
+                                    WHERE b.group_id = g.id AND b.partition_id = p.id), n.seq_end)'''),),
          ('contract/availability',), 'partitions born later are read from their start'),
     Rule('early_group_from_zero', 'A group that popped before its queue existed begins at 0.',
          (Edit(ENSURE_GROUP, "WHEN v_time IS NULL THEN 'all' ELSE 'time' END", "WHEN v_time IS NULL THEN 'new' ELSE 'time' END"),),

@@ -5,17 +5,17 @@ from rule import Edit, Rule
 PUSH = 'sql/procedures/push_messages.sql'
 DEDUP = 'sql/procedures/dedup.sql'
 
-LOCK = Edit(PUSH, '        PERFORM queen.lock_partitions(v_ids);\n', '')
+LOCK = Edit(PUSH, '        PERFORM queen.lock_partitions(p_partitions);\n', '        NULL;\n')
 TRANSACTION_LEVEL = "IF current_setting('transaction_isolation') <> 'read committed' THEN"
 
 RULES = (
     Rule('offsets_under_lock', 'A push holds its partition\'s lock from before it reads the end until it commits.',
          (LOCK,), ('isolation/push_push', 'isolation/push_same_id', 'isolation/late_commit'), 'duplicate key value'),
     Rule('offsets_younger_snapshot', 'The end is read in a statement of its own, younger than the lock.',
-         (LOCK, Edit(PUSH, 'h ON h.id = i.partition_id;\n', 'h ON h.id = i.partition_id;\n    PERFORM queen.lock_partitions(v_ids);\n')),
+         (LOCK, Edit(PUSH, 'ORDER BY i.ordinal) r;\n', 'ORDER BY i.ordinal) r;\n    PERFORM queen.lock_partitions(p_partitions);\n')),
          ('isolation/push_push',), 'duplicate key value'),
     Rule('offsets_rising_clock', 'created_at is raised past the previous segment, whatever the clock does.',
-         (Edit(PUSH, 'greatest(v_now, h.clock)', 'v_now'),), ('contract/push_messages',), 'time went back with the clock'),
+         (Edit(PUSH, 'greatest(v_now, n.created_at + n.count * interval \'1 microsecond\')', 'v_now'),), ('contract/push_messages',), 'time went back with the clock'),
 
     Rule('read_committed', 'Pushes refuse any isolation level but read committed.',
          (Edit(PUSH, TRANSACTION_LEVEL, 'IF false THEN'),
@@ -42,7 +42,7 @@ RULES = (
                "DELETE FROM queen.groups g WHERE g.id = v_old.id;\n        PERFORM setval('queen.groups_id_seq', v_old.id, false);"),),
          ('contract/deletions',), 'duplicate key value violates unique constraint "group_starts_pkey"'),
     Rule('live_row_push', 'A push joins the live queue and partition.',
-         (Edit(PUSH, " WHEN NOT h.live THEN 'gone'\n", '\n'),), ('contract/push_messages', 'contract/deletions'), 'pushed to a deleted queue|queued,queued,queued'),
+         (Edit(PUSH, " WHEN q.id IS NULL THEN 'gone'\n", '\n'),), ('contract/push_messages', 'contract/deletions'), 'pushed to a deleted queue|queued,queued,queued'),
     Rule('live_row_ack', 'An ack joins the live queue and group.',
          (Edit('sql/procedures/ack_messages.sql', 'q.id IS NOT NULL AND g.id IS NOT NULL AS live', 'true AS live'),),
          ('contract/ack_messages', 'contract/deletions'), 'a group that is not there: refused|an ack of a deleted group found something'),
@@ -78,11 +78,7 @@ RULES = (
                'g.base_seq >= (SELECT max(x.base_seq) FROM queen.segments x WHERE x.partition_id = p_partition_id)'),),
          ('contract/dedup',), 'a replay after hours: queued'),
     Rule('dedup_window_ahead', 'The probe for suspects reaches W into the future: the id\'s clock may be ahead.',
-         (Edit(PUSH, '''           OR u.time_min - v_window <= (
-               SELECT s.created_at FROM queen.segments s
-               WHERE s.partition_id = u.partition_id AND s.base_seq >= u.known_to''', '''           OR u.time_min <= (
-               SELECT s.created_at FROM queen.segments s
-               WHERE s.partition_id = u.partition_id AND s.base_seq >= u.known_to'''),),
+         (Edit(PUSH, 'i.known_to AND i.time_min - v_window <= n.created_at', 'i.known_to AND i.time_min <= n.created_at'),),
          ('contract/dedup',), r'3: \(1,queued,6,'),
     Rule('dedup_outside_known', 'What the broker\'s memory does not cover is checked, before and behind it.',
          (Edit(DEDUP, '(g.base_seq < p_known_from OR g.base_seq >= p_known_to)', 'g.base_seq >= p_known_to'),),
@@ -94,7 +90,7 @@ RULES = (
          ('contract/dedup',), 'duplicate'),
 
     Rule('unknown_push_recorded', 'A push records its key in batches, in its own transaction.',
-         (Edit(PUSH, 'HAVING p_n IS NOT NULL AND count(*) > 0;', 'HAVING false;'),),
+         (Edit(PUSH, 'HAVING p_n IS NOT NULL AND count(*) > 0', 'HAVING false'),),
          ('contract/batches', 'contract/push_messages', 'isolation/resolve_batch'), r'nothing to tail|no row in batches|\+f'),
     Rule('unknown_ack_recorded', 'An ack that is given a key records it.',
          (Edit('sql/procedures/ack_messages.sql', '    IF p_n IS NOT NULL THEN\n', '    IF false THEN\n'),),

@@ -19,6 +19,13 @@ def binary():
     return os.environ.get("QUEEN_BINARY") or os.path.join(REPOSITORY, "build", "queen")
 
 
+def sanitized():
+    """Does the program under test carry a sanitizer?"""
+    with open(binary(), "rb") as program:
+        code = program.read()
+    return b"__asan_init" in code or b"__tsan_init" in code
+
+
 def base_environment():
     """The environment every broker starts from."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ}
