@@ -98,6 +98,15 @@ void AckQueue::Shutdown() {
 
 // ---- find
 
+bool AckQueue::IsWorthAnother() const {
+  size_t items = 0;
+  for (const Key* key : ready_) {
+    for (const AckGroup& group : key->groups) items += group.items.size();
+    if (items >= Scheduler::kWorthAnother) return true;
+  }
+  return !find_.empty();
+}
+
 void AckQueue::SendOne() {
   if (!find_.empty()) {
     SendFind();

@@ -43,6 +43,7 @@ class AckQueue final : public Scheduler::Source {
   int64_t items_waiting() const { return items_waiting_; }
 
   bool HasWork() const override { return !find_.empty() || !ready_.empty(); }
+  bool IsWorthAnother() const override;
   void SendOne() override;
 
  private:

@@ -237,6 +237,15 @@ void PushQueue::Shutdown() {
 
 bool PushQueue::HasWork() const { return !unresolved_.empty() || !ready_.empty(); }
 
+bool PushQueue::IsWorthAnother() const {
+  size_t items = 0;
+  for (const Partition* partition : ready_) {
+    for (const PushGroup& group : partition->groups) items += group.items.size();
+    if (items >= Scheduler::kWorthAnother) return true;
+  }
+  return !unresolved_.empty();
+}
+
 void PushQueue::SendOne() {
   if (!unresolved_.empty()) {
     SendEnsure();

@@ -83,6 +83,7 @@ class PushQueue final : public Scheduler::Source {
   int64_t items_waiting() const { return items_waiting_; }
 
   bool HasWork() const override;
+  bool IsWorthAnother() const override;
   void SendOne() override;
 
  private:

@@ -23,7 +23,10 @@ std::string_view NameOf(Operation operation) {
 }
 
 Scheduler::Scheduler(Loop& loop, pg::Slots& slots)
-    : slots_(slots), end_of_turn_(loop, [this] { Run(); }) {}
+    : loop_(loop),
+      slots_(slots),
+      end_of_turn_(loop, [this] { Run(); }),
+      patience_(loop, [this] { Wake(); }) {}
 
 void Scheduler::Add(Source& source, Operation operation, int in_flight_max) {
   entries_.push_back({&source, operation, in_flight_max});
@@ -38,13 +41,21 @@ Scheduler::Entry& Scheduler::EntryOf(const Source& source) {
 
 int Scheduler::FreeSlots() const { return std::max(1, slots_.counts().free); }
 
+bool Scheduler::MaySend(const Entry& entry) {
+  if (entry.in_flight == entry.in_flight_max || !entry.source->HasWork()) return false;
+  if (entry.in_flight == 0 || entry.source->IsWorthAnother()) return true;
+  const int64_t left_ms = entry.sent_ms + kPatienceMs - loop_.NowMillis();
+  if (left_ms > 0 && !patience_.IsActive()) patience_.Start(left_ms);
+  return left_ms <= 0;
+}
+
 void Scheduler::Run() {
   // Ends when a whole round finds nobody to serve, or no slot.
   for (size_t passed = 0; passed < entries_.size();) {
     if (slots_.FindFree() == pg::Slots::kNone) return;
     Entry& entry = entries_[next_];
     next_ = (next_ + 1) % entries_.size();
-    if (entry.in_flight < entry.in_flight_max && entry.source->HasWork()) {
+    if (MaySend(entry)) {
       entry.source->SendOne();
       passed = 0;
     } else {
@@ -57,6 +68,7 @@ void Scheduler::Execute(Source& source, int64_t items, pg::Batch batch,
                         pg::BatchCallback callback) {
   Entry& entry = EntryOf(source);
   ++entry.in_flight;
+  entry.sent_ms = loop_.NowMillis();
   const auto index = static_cast<size_t>(&entry - entries_.data());
   const int64_t started = SteadyMicros();
   slots_.Execute(std::move(batch), [this, index, items, started, callback = std::move(callback)](

@@ -1,7 +1,9 @@
 // Scheduler: shares a worker's PostgreSQL slots between the operations, so that none starves
 // another. Each operation is a Source; whenever a slot is free, the sources that have work are
 // asked in turn for one batch each. Natural batching follows: while all slots are busy, work piles
-// up in its source and the next batch takes it all.
+// up in its source and the next batch takes it all. A call costs PostgreSQL as much as a dozen of
+// the rows it carries, so a few items wait for the source's batch on its way to come back, unless
+// that takes long.
 //
 // Sources are asked at the end of the loop's turn, so what arrived together goes together.
 #pragma once
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "loop/end_of_turn.h"
+#include "loop/timer.h"
 #include "pg/slots.h"
 
 namespace queen::sidecar {
@@ -31,12 +34,19 @@ class Scheduler {
   class Source {
    public:
     virtual bool HasWork() const = 0;
+    // Is so much waiting that it should go although a batch is on its way? REQUIRES: HasWork()
+    virtual bool IsWorthAnother() const { return true; }
     // Sends one batch through Scheduler::Execute. REQUIRES: HasWork()
     virtual void SendOne() = 0;
 
    protected:
     ~Source() = default;
   };
+
+  // From so many items on a second batch is worth its price, for sources that count.
+  static constexpr size_t kWorthAnother = 64;
+  // A batch that is on its way for so long keeps nobody waiting.
+  static constexpr int64_t kPatienceMs = 5;
 
   Scheduler(Loop& loop, pg::Slots& slots);
 
@@ -65,16 +75,20 @@ class Scheduler {
     Operation operation;
     int in_flight_max;
     int in_flight = 0;
+    int64_t sent_ms = 0;  // the last batch
   };
 
   void Run();
+  bool MaySend(const Entry& entry);
   Entry& EntryOf(const Source& source);
 
+  Loop& loop_;
   pg::Slots& slots_;
   std::vector<Entry> entries_;
   size_t next_ = 0;  // whose turn it is
   std::array<OperationStats, kOperationCount> stats_{};
   EndOfTurn end_of_turn_;
+  Timer patience_;
 };
 
 }  // namespace queen::sidecar

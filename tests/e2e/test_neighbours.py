@@ -1,9 +1,13 @@
-"""I7: one caller's bad input never changes another caller's outcome, though their work shares a batch."""
+"""I7: one caller's bad input never changes another caller's outcome, though their work shares a batch; nor does
+a batch that hangs keep others waiting."""
 
 import concurrent.futures
 import http.client
 
 import pytest
+
+from support.process import wait_until
+from support.psql_session import PsqlSession
 
 CALLERS = 32
 ROUNDS = 8
@@ -74,3 +78,62 @@ def test_what_postgresql_refuses_fails_its_own_caller_only(postgres, broker):
                 assert status == 201 and b'"status":"queued"' in text, (n, status, text)
                 stored += 1
     assert len(drain(broker, "refused")) == stored
+
+
+HANG = """
+    CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF {condition} THEN PERFORM pg_advisory_xact_lock(1); END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER hang BEFORE INSERT ON queen.{table} FOR EACH ROW EXECUTE FUNCTION hang();"""
+
+
+@pytest.fixture
+def patient_broker(postgres, make_broker):
+    """Gives up nothing that hangs while a test runs."""
+    return make_broker("--num-workers", "2", env=dict(
+        postgres.env(), DB_LOCK_TIMEOUT="600000", DB_STATEMENT_TIMEOUT="600000", DB_IN_FLIGHT_DEADLINE_MS="900000")).start()
+
+
+def beside_one_that_hangs(postgres, hanging, other):
+    """Sends the first, whose batch hangs in PostgreSQL, then the other, and returns what that is answered."""
+    holder = PsqlSession(postgres)
+    holder.run("SELECT pg_advisory_lock(1)")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(hanging)
+        try:
+            wait_until(lambda: postgres.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") != "0",
+                       60, "the batch to hang")
+            answered = other()
+            assert not first.done()
+        finally:
+            holder.close()
+        assert first.result().status in (200, 201), first.result()
+    return answered
+
+
+def test_a_push_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
+    def push(partition):
+        return patient_broker.post("/api/v1/push", {"items": [{"queue": "hang", "partition": partition, "payload": partition}]})
+    for partition in "ab":
+        assert push(partition).status == 201
+    postgres.psql(HANG.format(table="segments", condition="NEW.payloads LIKE '%a%'"))
+    assert beside_one_that_hangs(postgres, lambda: push("a"), lambda: push("b")).status == 201
+
+
+def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
+    messages = {}
+    for partition in "ab":
+        assert patient_broker.post("/api/v1/push", {"items": [
+            {"queue": "hang", "partition": partition, "payload": partition}]}).status == 201
+        reply = patient_broker.get(f"/api/v1/pop/queue/hang/partition/{partition}")
+        messages[partition] = reply.json()["messages"][0]
+
+    def ack(partition):
+        message = messages[partition]
+        return patient_broker.post("/api/v1/ack", {"transactionId": message["transactionId"], "partitionId": message["partitionId"],
+                                           "leaseId": message["leaseId"], "status": "completed"})
+    postgres.psql(HANG.format(
+        table="progress", condition="NEW.partition_id = (SELECT id FROM queen.partitions WHERE name = 'a')"))
+    assert beside_one_that_hangs(postgres, lambda: ack("a"), lambda: ack("b")).json()[0]["success"]
