@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.acks import ack_of
 from support.process import wait_until
 
 MESSAGES = 50
@@ -32,9 +33,7 @@ def push(broker, number):
 
 
 def ack(broker, messages):
-    acks = [{"transactionId": m["transactionId"], "partitionId": m["partitionId"], "leaseId": m["leaseId"],
-             "status": "completed"} for m in messages]
-    reply = broker.post("/api/v1/ack/batch", {"acknowledgments": acks, "consumerGroup": "g"})
+    reply = broker.post("/api/v1/ack/batch", {"acknowledgments": [ack_of(m) for m in messages], "consumerGroup": "g"})
     assert reply.status == 200 and all(answer["success"] for answer in reply.json()), reply
 
 

@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.broker import Broker
-from support.postgres import Postgres
 from support.process import wait_until
 
 WAIT = {"wait": "true", "timeout": 40000}
@@ -20,9 +18,8 @@ MANY = 100
 class Family:
     """The namespace is the test's own; `here` pops, `there` is another broker on the same database."""
 
-    def __init__(self, postgres, here, there):
-        self.postgres, self.here, self.there = postgres, here, there
-        self.name = None
+    def __init__(self, postgres, here, there, name):
+        self.postgres, self.here, self.there, self.name = postgres, here, there, name
 
     def queue(self, name):
         return f"{self.name}.{name}"
@@ -96,25 +93,9 @@ class Family:
 BIRTHS = [getattr(Family, name) for name in dir(Family) if name.startswith("born_")]
 
 
-@pytest.fixture(scope="module")
-def brokers():
-    postgres = Postgres({"track_functions": "all"})
-    things = [postgres]
-    try:
-        postgres.start()
-        for _ in range(2):
-            things.append(Broker("--num-workers", "2", env=postgres.env()).start())
-        yield Family(postgres, things[1], things[2])
-    finally:
-        for thing in reversed(things):
-            print(f"---- log of {type(thing).__name__}\n{thing.log()[-10000:]}")
-            thing.close()
-
-
 @pytest.fixture
-def family(brokers, request):
-    brokers.name = re.sub(r"\W", "-", request.node.name)
-    return brokers
+def family(two_brokers, request):
+    return Family(*two_brokers, re.sub(r"\W", "-", request.node.name))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import http.client
 
 import pytest
 
+from support.acks import ack_of
 from support.process import wait_until
 from support.psql_session import PsqlSession
 
@@ -131,9 +132,7 @@ def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
         messages[partition] = reply.json()["messages"][0]
 
     def ack(partition):
-        message = messages[partition]
-        return patient_broker.post("/api/v1/ack", {"transactionId": message["transactionId"], "partitionId": message["partitionId"],
-                                           "leaseId": message["leaseId"], "status": "completed"})
+        return patient_broker.post("/api/v1/ack", ack_of(messages[partition]))
     postgres.psql(HANG.format(
         table="progress", condition="NEW.partition_id = (SELECT id FROM queen.partitions WHERE name = 'a')"))
     assert beside_one_that_hangs(postgres, lambda: ack("a"), lambda: ack("b")).json()[0]["success"]

@@ -3,6 +3,7 @@ Counted in index entries; the counts are exact once the broker's connections hav
 
 import pytest
 
+from support.acks import ack_of
 from support.process import wait_until
 from support.psql_session import PsqlSession
 
@@ -22,8 +23,7 @@ def cycle(broker, rounds):
         items = [{"queue": "old", "partition": f"p{p}", "payload": p} for p in range(PARTITIONS)]
         assert broker.post("/api/v1/push", {"items": items}).status == 201
         popped = broker.get(f"/api/v1/pop/queue/old?batch={PARTITIONS}&partitions={PARTITIONS}").json()
-        acks = [{"transactionId": m["transactionId"], "partitionId": m["partitionId"], "leaseId": m["leaseId"],
-                 "status": "completed"} for m in popped["messages"]]
+        acks = [ack_of(message) for message in popped["messages"]]
         assert len(acks) == PARTITIONS
         reply = broker.post("/api/v1/ack/batch", {"acknowledgments": acks})
         assert all(answer["success"] for answer in reply.json()), reply

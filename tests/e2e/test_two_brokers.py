@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from support.broker import Broker
-from support.postgres import Postgres
+from support.acks import ack_of
 from support.process import wait_until
 from support.psql_session import PsqlSession
 
@@ -16,9 +15,8 @@ from support.psql_session import PsqlSession
 class Pair:
     """`here` pops, `there` does something; the queue is the test's own."""
 
-    def __init__(self, postgres, here, there):
-        self.postgres, self.here, self.there = postgres, here, there
-        self.queue = None
+    def __init__(self, postgres, here, there, queue):
+        self.postgres, self.here, self.there, self.queue = postgres, here, there, queue
 
     def push(self, *payloads, broker=None, partition="Default"):
         reply = (broker or self.there).post("/api/v1/push", {"items": [
@@ -35,9 +33,7 @@ class Pair:
         return [message["data"] for message in self.pop(**options)]
 
     def ack(self, message, status="completed"):
-        reply = self.there.post("/api/v1/ack", {
-            "transactionId": message["transactionId"], "partitionId": message["partitionId"],
-            "leaseId": message["leaseId"], "consumerGroup": "g", "status": status})
+        reply = self.there.post("/api/v1/ack", ack_of(message, status, consumerGroup="g"))
         assert reply.status == 200 and reply.json()[0]["success"], reply
 
     def configure(self, **options):
@@ -51,25 +47,9 @@ class Pair:
         return int(self.postgres.psql("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'batches_xid'"))
 
 
-@pytest.fixture(scope="module")
-def brokers():
-    postgres = Postgres({"track_functions": "all"})
-    things = [postgres]
-    try:
-        postgres.start()
-        for _ in range(2):
-            things.append(Broker("--num-workers", "2", env=postgres.env()).start())
-        yield Pair(postgres, things[1], things[2])
-    finally:
-        for thing in reversed(things):
-            print(f"---- log of {type(thing).__name__}\n{thing.log()[-10000:]}")
-            thing.close()
-
-
 @pytest.fixture
-def pair(brokers, request):
-    brokers.queue = re.sub(r"\W", "-", request.node.name)
-    return brokers
+def pair(two_brokers, request):
+    return Pair(*two_brokers, re.sub(r"\W", "-", request.node.name))
 
 
 def test_a_push(pair):

@@ -58,6 +58,20 @@ def make_broker(closing):
     return lambda *args, **options: closing(Broker(*args, **options))
 
 
+@pytest.fixture(scope="module")
+def two_brokers():
+    """(Postgres, Broker, Broker) on it, for a whole file; PostgreSQL counts the calls of functions."""
+    with contextlib.ExitStack() as stack:
+        def add(thing):
+            stack.callback(thing.close)
+            stack.callback(lambda: print(f"---- log of {type(thing).__name__}\n{thing.log()[-10000:]}"))
+            return thing.start()
+
+        postgres = Postgres({"track_functions": "all"})
+        add(postgres)
+        yield postgres, *(add(Broker("--num-workers", "2", env=postgres.env())) for _ in range(2))
+
+
 @pytest.fixture
 def make_proxy(closing):
     """make_proxy(host, port) -> Proxy."""
