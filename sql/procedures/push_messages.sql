@@ -83,7 +83,7 @@ BEGIN
               SELECT e.base_seq, e.count, e.created_at FROM queen.segments e
               WHERE e.partition_id = i.partition_id ORDER BY e.base_seq DESC LIMIT 1) n ON true
           CROSS JOIN LATERAL (
-              SELECT CASE WHEN NOT p_wait AND NOT i.partition_id = ANY (v_locked) THEN 'busy' WHEN q.id IS NULL THEN 'gone'
+              SELECT CASE WHEN p_wait IS NOT TRUE AND NOT i.partition_id = ANY (v_locked) THEN 'busy' WHEN q.id IS NULL THEN 'gone'
                           WHEN q.encryption_enabled <> coalesce(p_encrypted[i.ordinal], false) THEN 'stale'
                           ELSE 'queued' END AS status OFFSET 0) s
           ORDER BY i.ordinal) r;

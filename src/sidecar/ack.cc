@@ -99,16 +99,21 @@ void AckQueue::Shutdown() {
 // ---- find
 
 bool AckQueue::IsWorthAnother() const {
-  size_t items = 0;
-  for (const Key* key : ready_) {
-    for (const AckGroup& group : key->groups) items += group.items.size();
-    if (items >= Scheduler::kWorthAnother) return true;
-  }
-  return !find_.empty();
+  Scheduler::Pile pile;
+  return std::any_of(ready_.begin(), ready_.end(),
+                     [&pile](const Key* key) {
+                       return std::any_of(
+                           key->groups.begin(), key->groups.end(),
+                           [&pile](const AckGroup& group) { return pile.Add(group.items.size()); });
+                     }) ||
+         std::any_of(find_.begin(), find_.end(),
+                     [&pile](const auto& call) { return pile.Add(call->open); });
 }
 
 void AckQueue::SendOne() {
-  if (!find_.empty()) {
+  // In turns: acks that are looked up first may not starve the others.
+  found_last_ = !find_.empty() && (ready_.empty() || !found_last_);
+  if (found_last_) {
     SendFind();
   } else {
     SendBatch();

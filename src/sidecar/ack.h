@@ -94,6 +94,7 @@ class AckQueue final : public Scheduler::Source {
   std::deque<std::shared_ptr<AckCall>> find_;
   std::unordered_map<int64_t, std::unique_ptr<Key>> keys_;
   std::deque<Key*> ready_;
+  bool found_last_ = false;
   std::vector<Key*> paused_;
   int64_t items_waiting_ = 0;
   int64_t pause_ms_;  // grows while batches fail

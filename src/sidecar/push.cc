@@ -238,16 +238,20 @@ void PushQueue::Shutdown() {
 bool PushQueue::HasWork() const { return !unresolved_.empty() || !ready_.empty(); }
 
 bool PushQueue::IsWorthAnother() const {
-  size_t items = 0;
-  for (const Partition* partition : ready_) {
-    for (const PushGroup& group : partition->groups) items += group.items.size();
-    if (items >= Scheduler::kWorthAnother) return true;
-  }
-  return !unresolved_.empty();
+  Scheduler::Pile pile;
+  const auto is_enough = [&pile](const Partition* partition) {
+    return std::any_of(
+        partition->groups.begin(), partition->groups.end(),
+        [&pile](const PushGroup& group) { return pile.Add(group.items.size(), group.bytes); });
+  };
+  return std::any_of(ready_.begin(), ready_.end(), is_enough) ||
+         std::any_of(unresolved_.begin(), unresolved_.end(), is_enough);
 }
 
 void PushQueue::SendOne() {
-  if (!unresolved_.empty()) {
+  // In turns: neither new partitions nor those that are there may starve the others.
+  ensured_last_ = !unresolved_.empty() && (ready_.empty() || !ensured_last_);
+  if (ensured_last_) {
     SendEnsure();
   } else {
     SendBatch();

@@ -186,6 +186,7 @@ class PushQueue final : public Scheduler::Source {
   std::list<Partition*> long_idle_;
   std::deque<Partition*> unresolved_;
   std::deque<Partition*> ready_;
+  bool ensured_last_ = false;
   std::unordered_set<Partition*> resolving_;
   std::unordered_set<Partition*> aside_;  // have items that wait for the buffer, in any state
   std::vector<std::pair<int64_t, Partition*>> paused_;  // until when

@@ -41,10 +41,12 @@ Scheduler::Entry& Scheduler::EntryOf(const Source& source) {
 
 int Scheduler::FreeSlots() const { return std::max(1, slots_.counts().free); }
 
-bool Scheduler::MaySend(const Entry& entry) {
-  if (entry.in_flight == entry.in_flight_max || !entry.source->HasWork()) return false;
+bool Scheduler::MaySend(Entry& entry) {
+  if (entry.in_flight >= entry.in_flight_max || !entry.source->HasWork()) return false;
   if (entry.in_flight == 0 || entry.source->IsWorthAnother()) return true;
-  const int64_t left_ms = entry.sent_ms + kPatienceMs - loop_.NowMillis();
+  if (entry.waits_since_ms == kWaitsNot) entry.waits_since_ms = loop_.NowMillis();
+  const int64_t left_ms = entry.waits_since_ms + kPatienceMs - loop_.NowMillis();
+  // A timer that runs was started by who waits longer, and comes here again.
   if (left_ms > 0 && !patience_.IsActive()) patience_.Start(left_ms);
   return left_ms <= 0;
 }
@@ -56,6 +58,7 @@ void Scheduler::Run() {
     Entry& entry = entries_[next_];
     next_ = (next_ + 1) % entries_.size();
     if (MaySend(entry)) {
+      entry.waits_since_ms = kWaitsNot;
       entry.source->SendOne();
       passed = 0;
     } else {
@@ -68,7 +71,6 @@ void Scheduler::Execute(Source& source, int64_t items, pg::Batch batch,
                         pg::BatchCallback callback) {
   Entry& entry = EntryOf(source);
   ++entry.in_flight;
-  entry.sent_ms = loop_.NowMillis();
   const auto index = static_cast<size_t>(&entry - entries_.data());
   const int64_t started = SteadyMicros();
   slots_.Execute(std::move(batch), [this, index, items, started, callback = std::move(callback)](

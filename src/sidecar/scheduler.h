@@ -43,10 +43,26 @@ class Scheduler {
     ~Source() = default;
   };
 
-  // From so many items on a second batch is worth its price, for sources that count.
-  static constexpr size_t kWorthAnother = 64;
-  // A batch that is on its way for so long keeps nobody waiting.
+  // How long work waits for a batch on its way before it goes all the same.
   static constexpr int64_t kPatienceMs = 5;
+
+  // For IsWorthAnother: adds up what waits.
+  class Pile {
+   public:
+    // Returns whether there is enough now.
+    bool Add(size_t items, size_t bytes = 0) {
+      items_ += items;
+      bytes_ += bytes;
+      return items_ >= kItems || bytes_ >= kBytes;
+    }
+
+   private:
+    static constexpr size_t kItems = 64;
+    static constexpr size_t kBytes = 256 * 1024;
+
+    size_t items_ = 0;
+    size_t bytes_ = 0;
+  };
 
   Scheduler(Loop& loop, pg::Slots& slots);
 
@@ -70,16 +86,17 @@ class Scheduler {
   int total() const { return slots_.counts().total; }
 
  private:
+  static constexpr int64_t kWaitsNot = -1;
   struct Entry {
     Source* source;
     Operation operation;
     int in_flight_max;
     int in_flight = 0;
-    int64_t sent_ms = 0;  // the last batch
+    int64_t waits_since_ms = kWaitsNot;  // for a batch on its way
   };
 
   void Run();
-  bool MaySend(const Entry& entry);
+  bool MaySend(Entry& entry);
   Entry& EntryOf(const Source& source);
 
   Loop& loop_;

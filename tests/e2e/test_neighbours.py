@@ -3,6 +3,7 @@ a batch that hangs keep others waiting."""
 
 import concurrent.futures
 import http.client
+import threading
 
 import pytest
 
@@ -123,7 +124,9 @@ def test_a_push_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
     assert beside_one_that_hangs(postgres, lambda: push("a"), lambda: push("b")).status == 201
 
 
-def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
+@pytest.mark.parametrize("searchers", [0, 3])
+def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker, searchers):
+    """Nor for acks that come all the time and have to be looked up first."""
     messages = {}
     for partition in "ab":
         assert patient_broker.post("/api/v1/push", {"items": [
@@ -131,8 +134,21 @@ def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
         reply = patient_broker.get(f"/api/v1/pop/queue/hang/partition/{partition}")
         messages[partition] = reply.json()["messages"][0]
 
-    def ack(partition):
-        return patient_broker.post("/api/v1/ack", ack_of(messages[partition]))
+    def ack(partition, **more):
+        return patient_broker.post("/api/v1/ack", ack_of(messages[partition]) | more)
+
+    ended = threading.Event()
+
+    def search():
+        while not ended.is_set():
+            assert not ack("b", transactionId="never pushed").json()[0]["success"]
     postgres.psql(HANG.format(
         table="progress", condition="NEW.partition_id = (SELECT id FROM queen.partitions WHERE name = 'a')"))
-    assert beside_one_that_hangs(postgres, lambda: ack("a"), lambda: ack("b")).json()[0]["success"]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        searches = [pool.submit(search) for _ in range(searchers)]
+        try:
+            assert beside_one_that_hangs(postgres, lambda: ack("a"), lambda: ack("b")).json()[0]["success"]
+        finally:
+            ended.set()
+        for each in searches:
+            each.result()
