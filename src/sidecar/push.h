@@ -124,8 +124,6 @@ class PushQueue final : public Scheduler::Source {
   void ListIdle(Partition& partition, std::list<Partition*>& list);
   void Retake(Partition& partition, std::vector<PushGroup> groups);
 
-  void SendEnsure();
-  void OnEnsured(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
   void SendBatch();
   void TakeGroups(Partition& partition, Batch& batch);
   void OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
@@ -134,6 +132,10 @@ class PushQueue final : public Scheduler::Source {
   void SwitchEncryption(Partition& partition, PushWork& work);
   void OnRefused(Batch& batch, const pg::BatchResult& result);
   void GoAgain(Batch& batch);
+
+  // push_names.cc
+  void SendEnsure();
+  void OnEnsured(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
 
   // push_doubt.cc
   void AskWhetherCommitted(const std::shared_ptr<Batch>& batch);
