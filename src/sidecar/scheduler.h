@@ -58,7 +58,7 @@ class Scheduler {
 
    private:
     static constexpr size_t kItems = 64;
-    static constexpr size_t kBytes = 256 * 1024;
+    static constexpr size_t kBytes = size_t{256} * 1024;
 
     size_t items_ = 0;
     size_t bytes_ = 0;
