@@ -18,8 +18,6 @@ struct PopStateMachine::LeaseChunk {
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
-  // Partitions that have, or may have, more for somebody else.
-  std::vector<std::pair<PopGroup*, PartitionId>> more;
 };
 
 void PopStateMachine::SendLease() {
@@ -104,26 +102,27 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (const LeaseChunk::Row& row : chunk->rows) {
     Unblock(KeyOf(row.partition, *row.pop->group));
   }
-  for (const auto& [group, partition] : chunk->more) WakeWaiters(*group, partition, {});
   scheduler_.Wake();
 }
 
 bool PopStateMachine::EndLeasing(PopGroup& group, PartitionId partition) {
   const int64_t key = KeyOf(partition, group);
   leasing_.erase(key);
-  if (told_.erase(key) > 0) {
+  const bool told = told_.erase(key) > 0;
+  if (told) {
     group.ring.Hint(partition);  // whatever the lease says, it may be over
     QueueCheck(group);
-    announced_.insert(key);
   }
-  return announced_.erase(key) > 0;
+  const bool announced = announced_.erase(key) > 0;
+  if (announced) group.ring.Add(partition);
+  return told || announced;
 }
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   const int64_t key = KeyOf(partition, *pop.group);
   EndLeasing(*pop.group, partition);
-  if (pop.wildcard()) pop.group->ring.Add(partition);
+  pop.group->ring.Add(partition);
   Unblock(key);
 }
 
@@ -153,7 +152,6 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     ++pop->misses;
   }
   if (state == "again") pop->again = true;
-  if (state == "full" || pushed) chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2), 0);
   }
@@ -164,7 +162,6 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     hold(rows.Int8(row, 11), whole ? rows.Int8(row, 4) : 0);
   } else if (!whole) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
-    chunk.more.emplace_back(&group, partition);
   }
   Delivery delivery;
   delivery.partition = partition;
@@ -334,7 +331,6 @@ void PopStateMachine::SendRelease() {
                          if (result.ok()) {  // otherwise the lease runs out by itself
                            lease.group->ring.Free(lease.partition);
                            lease.group->ring.Add(lease.partition);
-                           WakeWaiters(*lease.group, lease.partition, {});
                          }
                          DropUse(*lease.group);
                        }

@@ -10,6 +10,14 @@ namespace {
 
 bool AnyoneWaits(const PopGroup& group) { return !group.resolving.empty() || group.awaited(); }
 
+// Whether something was pushed to where the pop pops, although its names were not found: that was
+// behind the look.
+bool WasHeardOf(const Pop& pop) {
+  const PopGroup& group = *pop.group;
+  if (!group.named()) return !group.ring.empty();
+  return !pop.wildcard() && group.partitions.contains(*pop.request.partition);
+}
+
 // A round that nobody waits for takes a tenth of one connection's time.
 constexpr int64_t kRestsPerPage = 9;
 
@@ -73,6 +81,7 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
       found[index] = true;
     }
   }
+  std::unordered_set<PopGroup*> unknown;
   for (size_t i = 0; i < pops.size(); ++i) {
     if (pops[i]->finished()) continue;
     if (found[i]) {
@@ -81,9 +90,16 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
       PopResult gone;
       gone.gone = true;
       Finish(pops[i], PopState::kEmpty, std::move(gone));
+    } else if (WasHeardOf(*pops[i])) {
+      Advance(pops[i]);
+      unknown.insert(pops[i]->group);
     } else {
       Wait(pops[i]);  // no such queue or partition yet
     }
+  }
+  // Only what is pushed from here on is a reason to ask once more.
+  for (PopGroup* group : unknown) {
+    if (!group->named()) ForgetNames(*group);
   }
 }
 
@@ -126,11 +142,9 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
         Advance(pop);
       }
     }
-    WakeForRing(group);
     QueuePage(group);
   } else {
     EndRound(group);
-    WakeForRing(group);
   }
   scheduler_.Wake();
 }

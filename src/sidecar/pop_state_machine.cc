@@ -43,6 +43,7 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   pop->done = std::move(done);
   pop->group = &GroupOf(pop->request.queue, pop->request.group);
   ++pop->group->open_pops;
+  if (!pop->wildcard()) ++pop->group->sought[*pop->request.partition];
   pop->group->used_ms = loop_.NowMillis();
   if (!background_.IsActive()) background_.Start(kBackgroundMs, kBackgroundMs);
   pop->resolve_round = pop->group->rounds_begun + 1;
@@ -87,6 +88,8 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group->name = name;
     group->number = ++groups_made_;
     group->check_interval_ms = limits_.check_base_ms;
+    group->ring = state::ReadyRing(
+        [this, made = group.get()](PartitionId partition) { OnReady(*made, partition); });
     by_queue_[queue].push_back(group.get());
   }
   return *group;
@@ -124,8 +127,15 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   if (groups == by_queue_.end()) return;
   for (PopGroup* group : groups->second) {
     DoubtLease(*group, id);
-    if (group->ring.Push(id)) WakeWaiters(*group, id, partition);
+    Learn(*group, partition, id);
+    group->ring.Push(id);
   }
+}
+
+// Somebody may wait for a partition of this name that nobody has found yet.
+void PopStateMachine::Learn(PopGroup& group, std::string_view partition, PartitionId id) {
+  if (group.sought.empty()) return;
+  if (const std::string name(partition); group.sought.contains(name)) group.partitions[name] = id;
 }
 
 void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
@@ -136,6 +146,7 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
   const auto known = groups_.find(key);
   if (known == groups_.end()) return;
   PopGroup& group = *known->second;
+  Learn(group, partition, id);
   const bool any_left = group.ring.EndLease(id, end.cursor);
   if (end.ready_in_ms > 0) {
     const int64_t at = loop_.NowMillis() + end.ready_in_ms;
@@ -143,7 +154,6 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     SetTimer(at);
   } else if (any_left) {
     group.ring.Add(id);
-    WakeWaiters(group, id, partition);
   }
 }
 
@@ -248,13 +258,14 @@ void PopStateMachine::Advance(const PopPtr& pop) {
     scheduler_.Wake();
     return;
   }
-  if (pop->confirmed) {
+  if (pop->confirmed && !group.ring.Contains(partition->second)) {
     Wait(pop);
     return;
   }
   pop->state = PopState::kLeasing;
   pop->candidates = {partition->second};
   if (const int64_t key = KeyOf(partition->second, group); leasing_.insert(key).second) {
+    group.ring.Remove(partition->second);
     lease_.push_back(pop);
     scheduler_.Wake();
   } else {
@@ -268,9 +279,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   pop->candidates.clear();
   if (!IsComplete(group)) StartRound(group);
   if (pop->request.look) {
-    const bool found = group.ring.AnyOf(
-        [&](PartitionId partition) { return !leasing_.contains(KeyOf(partition, group)); });
-    if (found) {
+    if (!group.ring.empty()) {
       PopResult result;
       result.found = true;
       Finish(pop, PopState::kCompleted, std::move(result));
@@ -306,17 +315,12 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
     AwaitCheck(pop);
     return true;
   }
-  std::vector<PartitionId> in_flight;
   while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
     const auto partition = group.ring.Take();
     if (!partition) break;
-    if (leasing_.insert(KeyOf(*partition, group)).second) {
-      pop->candidates.push_back(*partition);
-    } else {
-      in_flight.push_back(*partition);
-    }
+    leasing_.insert(KeyOf(*partition, group));
+    pop->candidates.push_back(*partition);
   }
-  for (const PartitionId partition : in_flight) group.ring.Add(partition);
   if (pop->candidates.empty()) return false;
   pop->state = PopState::kLeasing;
   lease_.push_back(pop);
@@ -326,15 +330,19 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
 
 void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult> result) {
   if (pop->finished()) return;
-  if (pop->state == PopState::kWaiting) {
-    (pop->request.look ? pop->group->lookers : pop->group->waiters).remove(pop);
-    --waiting_;
-  }
+  PopGroup& group = *pop->group;
+  if (pop->state == PopState::kWaiting) Unpark(pop);
   pop->state = state;
+  if (!pop->wildcard()) {
+    const auto sought = group.sought.find(*pop->request.partition);
+    if (--sought->second == 0) group.sought.erase(sought);
+  }
+  // It may have been woken for what it leaves there.
+  OfferSoon(group);
   if (pop->deadline) deadlines_.erase(*pop->deadline);
   pop->deadline.reset();
   pops_.erase(pop->ticket);
-  DropUse(*pop->group);
+  DropUse(group);
   PopDone done = std::move(pop->done);
   done(std::move(result));
 }

@@ -15,8 +15,10 @@
 //   1. A (partition, group) is in at most one lease in flight; later pops for it wait for that one.
 //   2. A lease is asked for again with the same id after an unknown end: it is then the same lease.
 //      An automatic ack is not repeated; its pop fails.
-//   3. Waiting costs memory only. A push, an ack, an expiry or a delay that is over wakes as many
-//      waiters as it can serve; the backoff check is the net under hints that were lost.
+//   3. Waiting costs memory only. No pop stays parked beside a ring that has something for it:
+//      whatever puts a partition into a ring, and whoever leaves one there, has the ring offered to
+//      the waiters at the end of the turn (OfferSoon). The backoff check is the net under hints
+//      that were lost.
 #pragma once
 
 #include <deque>
@@ -110,6 +112,7 @@ class PopStateMachine final : public Scheduler::Source {
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
 
+  void OnEndOfTurn() override;
   bool HasWork() const override;
   void SendOne() override;
 
@@ -138,14 +141,16 @@ class PopStateMachine final : public Scheduler::Source {
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_full_ && replies_full_(); }
+  void Unpark(const PopPtr& pop);
+  static void Learn(PopGroup& group, std::string_view partition, PartitionId id);
   void DoubtLease(const PopGroup& group, PartitionId id);
-  void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
-  void WakeForRing(PopGroup& group);
+  void OnReady(PopGroup& group, PartitionId id);
+  void OfferSoon(PopGroup& group);
+  void Offer(PopGroup& group);
+  static bool MayTake(const Pop& pop);
   void WakeAll(PopGroup& group);
   void WakeEverybody();
   void WakeLookers(PopGroup& group);
-  template <typename Wants>
-  void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
   void Fail(const PopPtr& pop, const Status& status);
   void Abandon(const PopPtr& pop, Result<PopResult> result);
@@ -185,7 +190,7 @@ class PopStateMachine final : public Scheduler::Source {
   bool MayCheck() const { return !check_.empty() && !check_in_flight_; }
   void SendCheck();
   void OnChecked(const CheckCall& call, const pg::BatchResult& result);
-  bool OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
+  void OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
   void ReleaseChecked(PopGroup& group);
   void FailPops(std::vector<PopPtr>& pops, const Status& status);
   void OnBackground();
@@ -222,6 +227,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<int32_t, std::string> queue_names_;  // by the ids that groups were named with
   std::vector<PopGroup*> unused_;                         // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
+  std::vector<PopGroup*> offers_;                         // see OfferSoon
   size_t waiting_ = 0;
   bool may_wait_ = true;
   bool paused_ = false;

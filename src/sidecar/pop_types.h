@@ -58,6 +58,7 @@ struct Pop {
   Uuid lease_id;
   int64_t deadline_ms = 0;  // of the wait, or of the whole pop without one
   std::optional<PopDeadlines::iterator> deadline;
+  std::list<PopPtr>::iterator place;    // kWaiting: in the waiters or lookers of its group
   std::vector<PartitionId> candidates;  // kLeasing
   std::vector<Delivery> deliveries;
   std::vector<std::vector<SegmentKey>> segment_keys;  // per delivery
@@ -88,10 +89,15 @@ struct PopGroup {
   size_t open_pops = 0;
   int pins = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
+  std::unordered_map<std::string, size_t> sought;  // those names of open pops, with their number
 
+  // No partition in it is being leased: a claim takes it out, and what is heard of it meanwhile
+  // puts it in when the claim ends.
   state::ReadyRing ring;
-  std::list<PopPtr> waiters;  // first come, first served
-  std::list<PopPtr> lookers;  // parked looks: told of everything, beside the waiters
+  bool offers_soon = false;    // at the end of the turn its ring is offered to its waiters
+  std::list<PopPtr> waiters;   // first come, first served
+  size_t waiters_by_name = 0;  // of them, those that want one partition
+  std::list<PopPtr> lookers;   // parked looks: told of everything, beside the waiters
 
   // Resolve: rounds through all partitions. `resolving` pops wait for the end of a round that
   // began after they came.
