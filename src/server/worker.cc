@@ -5,6 +5,7 @@
 
 #include "admin/queue_manager.h"
 #include "api/routes.h"
+#include "base/comma_list.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "config/version.h"
@@ -29,7 +30,9 @@ http::Settings HttpSettings(const config::Config& config) {
   settings.limits.write_timeout_ms = config.http.write_timeout_ms;
   settings.limits.write_buffer_bytes_max = static_cast<size_t>(config.http.write_buffer_bytes_max);
   settings.limits.pipeline_depth_max = static_cast<size_t>(config.http.pipeline_depth_max);
-  settings.allow_origin = config.http.cors_origin;
+  settings.limits.upload_bytes_per_second_min = config.http.upload_bytes_per_second_min;
+  settings.limits.upload_grace_ms = config.http.upload_grace_ms;
+  settings.allow_origins = SplitCommaList(config.http.cors_origins);
   settings.bulk_path = api::kPushPath;
   return settings;
 }
