@@ -1,4 +1,4 @@
--- requires: announce, apply_verdicts, bits, drop_stale_progress, dead_letter
+-- requires: announce, apply_verdicts, await_standby, bits, drop_stale_progress, dead_letter
 -- Verdicts on delivered messages. One row of the key arrays is one (partition, group): callers' acks
 -- are folded first, since a second row of the same key would be judged before the first.
 --   p_leases          the lease the verdicts are given under; NULL = whichever is current
@@ -132,6 +132,9 @@ BEGIN
         INSERT INTO queen.batches (broker, n, partitions) VALUES (p_broker, p_n, v_freed);
     ELSE
         PERFORM queen.announce(v_freed, coalesce(p_broker, 0));
+        IF array_remove(v_epochs, NULL) = '{}' THEN  -- nothing is written; what is settled may be answered as success
+            PERFORM queen.await_standby();
+        END IF;
     END IF;
 
     RETURN QUERY

@@ -96,7 +96,7 @@ RULES = (
          (Edit('sql/procedures/ack_messages.sql', '    IF p_n IS NOT NULL THEN\n', '    IF false THEN\n'),),
          ('contract/ack_messages', 'contract/execute_transaction'), 'no row in batches|acks alone are recorded too'),
     Rule('unknown_resolved_by_insert', 'What became of a batch is found by inserting its key, not by looking for it.',
-         (Edit('sql/procedures/resolve_batch.sql', '''    INSERT INTO queen.batches (broker, n) VALUES (p_broker, p_n) ON CONFLICT DO NOTHING;
+         (Edit('sql/procedures/resolve_batch.sql', '''    INSERT INTO queen.batches (broker, n, base_seqs) VALUES (p_broker, p_n, '{-1}') ON CONFLICT DO NOTHING;
     IF FOUND THEN
 ''', '''    IF NOT EXISTS (SELECT FROM queen.batches b WHERE b.broker = p_broker AND b.n = p_n) THEN
 '''),), ('isolation/resolve_batch', 'contract/batches'), r'-step resolve.*<waiting|expected 23505'),
