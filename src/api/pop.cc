@@ -131,6 +131,9 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
       *std::move(pop),
       [&context, wait, shared_reply, group = std::move(group)](Result<PopResult> result) {
         if (!*shared_reply) return;
+        if (result.ok() && result->leased && !shared_reply->connected()) {
+          context.engine.GiveBack(group, std::exchange(*result, PopResult{}));
+        }
         Answer(context, wait, group, std::move(*shared_reply), std::move(result));
       });
   if (!*shared_reply || !cancel) return;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace queen::sidecar {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr size_t kStageCount = 8;
 constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
-constexpr int64_t kPauseMaxMs = 100;
 // Who waits so long is parked before the tail is read for it.
 constexpr int64_t kParkedFromMs = 100;
 
@@ -27,6 +28,7 @@ PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache&
       limits_(limits),
       replies_full_(std::move(replies_full)),
       tail_(own),
+      release_pause_(loop, [this] { scheduler_.Wake(); }),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
 
@@ -49,7 +51,9 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   pop->resolve_round = pop->group->rounds_begun + 1;
   pop->lease_id = MakeUuidV7();
   const bool waits = pop->request.wait_ms > 0;
-  pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : limits_.deadline_ms);
+  const int64_t within_ms =
+      pop->request.within_ms > 0 ? pop->request.within_ms : limits_.deadline_ms;
+  pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : within_ms);
   pops_.emplace(ticket, pop);
   if (pops_.size() > limits_.pops_max) {
     Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
@@ -147,6 +151,8 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
   if (known == groups_.end()) return;
   PopGroup& group = *known->second;
   Learn(group, partition, id);
+  // A lease on its way may say that the partition is held: that was before this.
+  if (const int64_t claim = KeyOf(id, group); leasing_.contains(claim)) told_.insert(claim);
   const bool any_left = group.ring.EndLease(id, end.cursor);
   if (end.ready_in_ms > 0) {
     const int64_t at = loop_.NowMillis() + end.ready_in_ms;
@@ -212,6 +218,7 @@ void PopStateMachine::SetPaused(bool paused) {
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
+  release_pause_.Stop();
   retries_.clear();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
@@ -341,6 +348,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   OfferSoon(group);
   if (pop->deadline) deadlines_.erase(*pop->deadline);
   pop->deadline.reset();
+  GiveBackDoubtful(*pop);
   pops_.erase(pop->ticket);
   DropUse(group);
   PopDone done = std::move(pop->done);
@@ -355,6 +363,24 @@ void PopStateMachine::Abandon(const PopPtr& pop, Result<PopResult> result) {
   done(std::move(result));
 }
 
+// The pop's time is over while it is on its way. See rule 4.
+void PopStateMachine::OnOverdue(const PopPtr& pop) {
+  if (pop->MaySettleUnseen()) {
+    pop->overdue = true;
+  } else {
+    Abandon(pop, OverdueAnswer(*pop));
+  }
+}
+
+Result<PopResult> PopStateMachine::OverdueAnswer(const Pop& pop) const {
+  if (pop.waited) return PopResult{};
+  return Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable);
+}
+
+void PopStateMachine::FinishOverdue(const PopPtr& pop) {
+  Finish(pop, pop->waited ? PopState::kEmpty : PopState::kFailed, OverdueAnswer(*pop));
+}
+
 void PopStateMachine::Fail(const PopPtr& pop, const Status& status) {
   Finish(pop, PopState::kFailed, status);
 }
@@ -366,11 +392,20 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
   const bool may_repeat = result.outcome == pg::Outcome::kUnknown || result.status.retryable();
   for (const PopPtr& pop : pops) {
     const bool settles_at_once = pop->request.auto_ack && &stage == &lease_;
+    const bool settled = pop->request.auto_ack && &stage == &fetch_;
     const bool its_own_fault = !may_repeat && pops.size() == 1;
     if (pop->cancelled) {
       Finish(pop, PopState::kEmpty, PopResult{});
     } else if (its_own_fault || (settles_at_once && result.outcome == pg::Outcome::kUnknown)) {
+      if (settled)
+        log::Error("settled messages cannot be read", {{"queue", pop->group->queue},
+                                                       {"group", pop->group->name},
+                                                       {"error", result.status.message()}});
       Fail(pop, result.status);
+    } else if (settled && may_repeat) {
+      Pause(pop, stage);  // nobody else will be given them: read until it succeeds
+    } else if (pop->overdue && !settled) {
+      FinishOverdue(pop);
     } else if (may_repeat && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
       Fail(pop, Status(Code::kDatabaseUnavailable));
     } else if (may_repeat) {
@@ -380,14 +415,14 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
       stage.push_back(pop);
     }
     // Nobody will read what was leased for it.
-    if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
+    if (pop->finished() && &stage == &fetch_) GiveBackDeliveries(*pop);
   }
 }
 
 // What fails now fails again if it is asked again at once, and PostgreSQL writes to its log each
 // time.
 void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
-  pop->pause_ms = std::clamp<int64_t>(pop->pause_ms * 2, 1, kPauseMaxMs);
+  pop->pause_ms = NextPause(pop->pause_ms);
   const int64_t until_ms = loop_.NowMillis() + pop->pause_ms;
   retries_.emplace(until_ms, std::pair(pop, &stage));
   SetTimer(until_ms);
@@ -396,8 +431,8 @@ void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
 // ---- to and from PostgreSQL
 
 bool PopStateMachine::HasWork() const {
-  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() ||
-         !release_.empty() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
+  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() || MayRelease() ||
+         tail_.HasWork() || MayCheck() || !reconcile_.empty();
 }
 
 void PopStateMachine::SendOne() {
@@ -408,7 +443,7 @@ void PopStateMachine::SendOne() {
     if (stage == 1 && !resolve_.empty()) return SendResolve();
     if (stage == 2 && MayLease()) return SendLease();
     if (stage == 3 && !fetch_.empty()) return SendFetch();
-    if (stage == 4 && !release_.empty()) return SendRelease();
+    if (stage == 4 && MayRelease()) return SendRelease();
     if (stage == 5 && tail_.HasWork()) return SendTail();
     if (stage == 6 && MayCheck()) return SendCheck();
     if (stage == 7 && !reconcile_.empty()) return SendReconcile();

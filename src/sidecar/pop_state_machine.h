@@ -14,11 +14,15 @@
 // Rules it keeps:
 //   1. A (partition, group) is in at most one lease in flight; later pops for it wait for that one.
 //   2. A lease is asked for again with the same id after an unknown end: it is then the same lease.
-//      An automatic ack is not repeated; its pop fails.
+//      Where it is not asked for again it is given back. An automatic ack is not repeated; its pop
+//      fails.
 //   3. Waiting costs memory only. No pop stays parked beside a ring that has something for it:
 //      whatever puts a partition into a ring, and whoever leaves one there, has the ring offered to
 //      the waiters at the end of the turn (OfferSoon). The backoff check is the net under hints
 //      that were lost.
+//   4. A pop with autoAck whose lease was sent is answered by the outcome, never before it: what it
+//      settles would reach nobody. The same holds while the settled messages are being read. Only a
+//      client that leaves, and the end of the broker, come first.
 #pragma once
 
 #include <deque>
@@ -41,6 +45,10 @@ struct PopLimits {
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
+  // Of one lease call, all its pops together; a pop by itself has no more candidates than rows.
+  size_t lease_rows_max = 2'000;
+  size_t lease_messages_max = 50'000;
+  size_t releases_max = 100'000;     // leases to give back; beyond it they run out by themselves
   int32_t resolve_page = 1'000;      // partitions looked at in one call
   int32_t resolve_page_small = 200;  // while nobody waits for it: then others are not to notice
   int64_t deadline_ms = 30'000;      // of a pop that does not wait
@@ -72,8 +80,12 @@ class PopStateMachine final : public Scheduler::Source {
 
   // `done` may run inside this call when the pop is refused.
   void Submit(uint64_t ticket, PopRequest request, PopDone done);
-  // The client has gone: no lease is taken, and one that was is given back.
+  // The client has gone: no lease is taken, and one that was is given back. What an automatic ack
+  // has settled by then is not.
   void Cancel(uint64_t ticket);
+  // Nobody has taken these deliveries to `group`: their leases are given back.
+  void GiveBack(const std::string& group, const Uuid& lease_id,
+                const std::vector<Delivery>& deliveries);
 
   // A partition has new messages.
   void OnPushed(std::string_view queue, std::string_view partition, PartitionId id);
@@ -119,6 +131,15 @@ class PopStateMachine final : public Scheduler::Source {
  private:
   struct LeaseChunk;
 
+  // A lease to give back.
+  struct Given {
+    PopGroup* group;
+    PartitionId partition;
+    int32_t group_id;
+    Uuid lease_id;
+    int64_t give_up_ms;  // then it is left to run out by itself
+  };
+
   struct CheckCall;
   struct ResolvedPage {
     bool live = false;  // the queue and the group are there
@@ -154,6 +175,9 @@ class PopStateMachine final : public Scheduler::Source {
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
   void Fail(const PopPtr& pop, const Status& status);
   void Abandon(const PopPtr& pop, Result<PopResult> result);
+  void OnOverdue(const PopPtr& pop);
+  Result<PopResult> OverdueAnswer(const Pop& pop) const;
+  void FinishOverdue(const PopPtr& pop);
   void OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<PopPtr>& stage,
                      const pg::BatchResult& result);
   void Pause(const PopPtr& pop, std::deque<PopPtr>& stage);
@@ -198,6 +222,7 @@ class PopStateMachine final : public Scheduler::Source {
   void OnReconciled(PopGroup& group, int64_t forgotten, const pg::BatchResult& result);
   void SendLease();
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
+  static void DoubtLeases(const LeaseChunk& chunk);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
   // Drops a claim; whether the partition was announced while its lease was in flight.
   bool EndLeasing(PopGroup& group, PartitionId partition);
@@ -208,8 +233,12 @@ class PopStateMachine final : public Scheduler::Source {
   void OnFetched(const std::vector<PopPtr>& pops, const std::vector<SegmentKey>& keys,
                  const pg::BatchResult& result);
   void Complete(const PopPtr& pop);
-  void GiveBack(const Pop& pop);
+  void GiveBackDeliveries(const Pop& pop);
+  void GiveBackDoubtful(Pop& pop);
+  void Release(PopGroup& group, PartitionId partition, int32_t group_id, const Uuid& lease_id);
+  bool MayRelease() const { return !release_.empty() && !release_pause_.IsActive(); }
   void SendRelease();
+  void OnReleased(const std::vector<Given>& given, const pg::BatchResult& result);
 
   void SetDeadline(const PopPtr& pop, int64_t at_ms);
   void SetTimer(int64_t at_ms);
@@ -248,13 +277,9 @@ class PopStateMachine final : public Scheduler::Source {
   std::deque<PopPtr> lease_;
   int leases_in_flight_ = 0;
   std::deque<PopPtr> fetch_;
-  struct Given {
-    PopGroup* group;
-    PartitionId partition;
-    int32_t group_id;
-    Uuid lease_id;
-  };
   std::deque<Given> release_;
+  int64_t release_pause_ms_ = 0;  // the last one after a release that failed
+  Timer release_pause_;
   size_t next_stage_ = 0;
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).

@@ -9,6 +9,7 @@
 //   kWaiting <-------+---- with `wait`, until something becomes ready  kFailed
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -70,12 +71,19 @@ struct Pop {
   bool confirmed = false;     // the database has said since it came what is ready
   bool again = false;         // the lease said: ask again at once
   bool asked = false;         // for a lease: PostgreSQL may have given it one
+  bool in_flight = false;     // its lease is on its way
+  bool overdue = false;       // its deadline has passed: nothing more is begun for it
   bool alone = false;         // a batch with it was refused: it goes by itself
   bool cancelled = false;     // the client has gone, or was answered already
   bool waited = false;        // its wait is over
+  int32_t doubtful_group_id = 0;  // not 0: it may have a lease on its candidates, for this group
 
   bool wildcard() const { return !request.partition.has_value(); }
   bool finished() const { return state >= PopState::kCompleted; }
+  // Whether messages are settled for it, or may be at any moment: without a reply they are lost.
+  bool MaySettleUnseen() const {
+    return request.auto_ack && (in_flight || state == PopState::kFetching);
+  }
 };
 
 // One group of one queue, by name; made at its first pop.
@@ -135,6 +143,9 @@ struct PopGroup {
   bool named() const { return group_id != 0; }
   bool awaited() const { return !waiters.empty() || !lookers.empty(); }
 };
+
+// What fails is tried again after a pause that grows.
+inline int64_t NextPause(int64_t last_ms) { return std::clamp<int64_t>(last_ms * 2, 1, 100); }
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a
 // connection is lost, while leases are still claimed.

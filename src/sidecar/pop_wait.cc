@@ -188,10 +188,8 @@ void PopStateMachine::OnTimer() {
       pop->request.wait_ms = 0;
       pop->waited = true;
       SetDeadline(pop, now + kDeadlineGraceMs);
-    } else if (pop->waited) {
-      Abandon(pop, PopResult{});
     } else {
-      Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
+      OnOverdue(pop);
     }
   }
   for (; !retries_.empty() && retries_.begin()->first <= now; retries_.erase(retries_.begin())) {
