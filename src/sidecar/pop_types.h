@@ -88,6 +88,7 @@ struct PopGroup {
   size_t open_pops = 0;
   int pins = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
+  std::vector<PopPtr> unmade;  // wait for the group's record, which is to be made
 
   state::ReadyRing ring;
   std::list<PopPtr> waiters;  // first come, first served
