@@ -19,11 +19,12 @@ constexpr int64_t kParkedFromMs = 100;
 
 }  // namespace
 
-PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                                 const PopLimits& limits, OwnBrokers own,
+PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names,
+                                 SegmentCache& cache, const PopLimits& limits, OwnBrokers own,
                                  std::function<bool()> replies_full)
     : loop_(loop),
       scheduler_(scheduler),
+      names_(names),
       cache_(cache),
       limits_(limits),
       replies_full_(std::move(replies_full)),

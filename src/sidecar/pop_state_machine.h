@@ -3,7 +3,8 @@
 // stage: pending / free slots, so that a pile of pops is spread over all of them.
 //
 //   stage    what one round trip does for its whole chunk
-//   naming   ids of queue, group and partition; makes the group's record at its first pop
+//   naming   ids of queue, group and partition. The record of a group that has none is made by a
+//            call of its own, on top of these (MakeGroups)
 //   resolve  one page of partitions of one (queue, group), into its ready ring
 //   tail     what others have committed since the last read (pop_tail.cc)
 //   check    whether partitions that were hinted at have something
@@ -32,6 +33,7 @@
 #include <unordered_set>
 
 #include "loop/timer.h"
+#include "sidecar/lookups.h"
 #include "sidecar/pop_types.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
@@ -73,9 +75,10 @@ struct TailNews {
 
 class PopStateMachine final : public Scheduler::Source {
  public:
-  // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
-  PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
-                  OwnBrokers own, std::function<bool()> replies_full);
+  // New groups are made through `names`. While `replies_full` (may be null) is true no pop is
+  // begun, and none that waits is tried.
+  PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
+                  const PopLimits& limits, OwnBrokers own, std::function<bool()> replies_full);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -189,6 +192,12 @@ class PopStateMachine final : public Scheduler::Source {
   }
   void SendNaming();
   void OnNamed(const std::vector<PopPtr>& pops, const pg::BatchResult& result);
+  void AwaitNames(const std::vector<PopPtr>& pops);
+  static bool IsNamed(const Pop& pop);
+  void TakeNames(PopGroup& group, int32_t queue_id, int32_t group_id);
+  void AwaitGroup(const PopPtr& pop);
+  void MakeGroups();
+  void OnMade(const std::vector<std::vector<PopPtr>>& made, const pg::BatchResult& result);
   void SendResolve();
   void OnResolved(PopGroup& group, const pg::BatchResult& result);
   ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows);
@@ -247,6 +256,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   Loop& loop_;
   Scheduler& scheduler_;
+  Lookups& names_;
   SegmentCache& cache_;
   const PopLimits limits_;
   const std::function<bool()> replies_full_;
@@ -263,6 +273,8 @@ class PopStateMachine final : public Scheduler::Source {
   bool held_back_ = false;  // somebody waits for replies to leave
 
   std::deque<PopPtr> naming_;
+  std::deque<PopGroup*> make_;  // those with unmade pops
+  bool making_ = false;
   std::deque<PopGroup*> resolve_;
   std::vector<PopGroup*> resting_;  // in the middle of a round that nobody waits for
   TailReader tail_;

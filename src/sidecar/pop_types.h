@@ -98,6 +98,7 @@ struct PopGroup {
   int pins = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
   std::unordered_map<std::string, size_t> sought;  // those names of open pops, with their number
+  std::vector<PopPtr> unmade;  // wait for the group's record, which is to be made
 
   // No partition in it is being leased: a claim takes it out, and what is heard of it meanwhile
   // puts it in when the claim ends.

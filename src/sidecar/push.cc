@@ -20,12 +20,13 @@ size_t BytesOf(const PushItem& item) {
 
 }  // namespace
 
-PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
+PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
                      state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
                      const PushLimits& limits, int64_t broker, Announce announce, Born born,
                      PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
+      names_(names),
       cache_(cache),
       capacity_(capacity),
       cipher_(cipher),
@@ -248,10 +249,10 @@ bool PushQueue::IsWorthAnother() const {
 }
 
 void PushQueue::SendOne() {
-  // In turns: neither new partitions nor those that are there may starve the others.
-  ensured_last_ = !unresolved_.empty() && (ready_.empty() || !ensured_last_);
-  if (ensured_last_) {
-    SendEnsure();
+  // In turns: neither names to look up nor partitions that are known may starve the others.
+  found_last_ = !unresolved_.empty() && (ready_.empty() || !found_last_);
+  if (found_last_) {
+    SendFind();
   } else {
     SendBatch();
   }

@@ -119,17 +119,21 @@ pg::Params CycleParams(const TransactionCall& call, int64_t broker, PushParams s
 
 }  // namespace
 
-pg::Batch PrepareBatch(const TransactionCall& call) {
-  pg::Batch batch;
+pg::Params NamesOfParts(const TransactionCall& call) {
   pg::TextArray queues(call.parts.size());
   pg::TextArray names(call.parts.size());
   for (const TransactionCall::Part& part : call.parts) {
     queues.Add(part.queue);
     names.Add(part.name);
   }
-  pg::Params ensure(2);
-  ensure.Add(std::move(queues)).Add(std::move(names));
-  batch.Add(storage::kEnsurePartitions, std::move(ensure));
+  pg::Params params(2);
+  params.Add(std::move(queues)).Add(std::move(names));
+  return params;
+}
+
+pg::Batch PrepareBatch(const TransactionCall& call) {
+  pg::Batch batch;
+  batch.Add(storage::kFindPartitions, NamesOfParts(call));
 
   const size_t count = call.unknown_acks.size();
   pg::Int4Array partitions(count, 4);
