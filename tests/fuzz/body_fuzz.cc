@@ -107,6 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 'c':
       (void)queen::api::ParseConfigure(body, "", true);
+      (void)queen::api::IgnoredNames(body);
       break;
     case 'l':
       (void)queen::api::ParseExtendLease(body);
