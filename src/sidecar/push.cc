@@ -349,7 +349,8 @@ void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchRes
 
 void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
   std::vector<std::string_view> trouble(
-      batch.parts.size());  // busy, gone, stale or again, per part
+      batch.parts.size());                             // busy, gone, stale or again, per part
+  std::vector<bool> found(batch.parts.size(), false);  // duplicates, per part
   for (int row = 0; row < rows.rows(); ++row) {
     const auto [p, s] = batch.segments[static_cast<size_t>(rows.Int4(row, 0)) - 1];
     PushWork& work = batch.parts[p].work;
@@ -372,6 +373,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
                     {rows.TimestampTz(row, 3) / 1000, id, rows.Int8(row, 2)},
                     {}});
       trouble[p] = "again";
+      found[p] = true;
     } else {
       trouble[p] = status == "busy"    ? "busy"
                    : status == "gone"  ? "gone"
@@ -385,6 +387,8 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       FinishPartition(partition, batch.parts[p].work);
       continue;
     }
+    // What was stored first may be a batch that ended without an answer: nobody has heard of it.
+    if (found[p]) announce_(partition.queue, partition.name, *partition.id);
     if (trouble[p] == "stale") SwitchEncryption(partition, batch.parts[p].work);
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {

@@ -10,7 +10,7 @@
 //
 // How a batch may end, and what becomes of its items:
 //   queued       answered; the segments go to the cache and the partition is announced
-//   duplicate    those lines are answered, the others go again at once
+//   duplicate    those lines are answered, the others go again at once; the partition is announced
 //   busy, gone   the partition goes again, after a pause or with a new id
 //   stale        the queue's encryption was switched: it goes again, encrypted or not
 //   refused      one caller's fault must not be another's (I7): every group goes again by itself,

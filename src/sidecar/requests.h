@@ -192,7 +192,7 @@ struct StreamCycle {
     std::string window_end;                 // a number, "" for none
   };
   Uuid query_id;
-  bool release = true;  // end the lease, settled or not
+  bool release = true;  // end the lease of the ack, settled or not
   std::vector<StateOp> ops;
 };
 

@@ -69,7 +69,11 @@ pg::Params TransactionParams(const TransactionCall& call, int64_t broker, PushPa
     const state::AckTarget& target = call.targets[i].found;
     ack_indexes.Add(static_cast<int32_t>(i));
     partitions.Add(ack.item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
+    if (ack.group_of_lease && !target.group_id) {
+      groups.AddNull();  // a lease that nothing is left of may be that of a replay
+    } else {
+      groups.Add(target.group_id.value_or(kNoGroup));
+    }
     AddOrNull(leases, ack.item.lease_id);
     txns.Add(ack.item.txn);
     if (target.seq) {
