@@ -240,16 +240,16 @@ def test_requests_whose_replies_are_not_read(broker):
     bystander = Bystander(broker, "limits.unread")
     requests = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 2000
     with Attacker(broker) as attacker:
-        for _ in range(100):
+        for _ in range(40):
             attacker.connect(receive_buffer=4096)
         # Until nothing is taken any more: replies wait in the broker, requests in the kernel.
         ready = attacker.sockets
         while ready:
             for client in ready:
                 attacker.send(client, requests)
+            bystander.rounds(1)
             _, ready, _ = select.select([], attacker.sockets, [], 0.5)
         bystander.rounds()
-        wait_until(lambda: broker.get("/livez").status == 200, 60, "a connection")
 
 
 # ---- descriptors
