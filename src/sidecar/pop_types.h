@@ -129,6 +129,12 @@ struct PopGroup {
 
   bool named() const { return group_id != 0; }
   bool awaited() const { return !waiters.empty() || !lookers.empty(); }
+  // Nobody pops it, and nothing refers to it.
+  bool idle() const { return open_pops == 0 && pins == 0; }
+  // How many partitions it remembers something of.
+  size_t remembered() const {
+    return ring.size() + ring.later() + ring.hints() + partitions.size();
+  }
 };
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a
