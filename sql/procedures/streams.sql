@@ -22,6 +22,7 @@ BEGIN
     IF NOT coalesce(p_reset, false) THEN
         RAISE EXCEPTION 'config_hash mismatch' USING ERRCODE = 'QN409', DETAIL = format('stored=%s', v_query.config_hash);
     END IF;
+    INSERT INTO queen.retired_queries (query_id) VALUES (v_query.id);
     UPDATE queen.stream_queries s
     SET id = gen_random_uuid(), source_queue = p_source, sink_queue = p_sink, config_hash = p_hash
     WHERE s.name = p_name RETURNING s.id INTO query_id;
@@ -141,16 +142,4 @@ BEGIN
             END IF;
         END LOOP;
     END IF;
-END $$;
-
--- Removes state of queries that were reset or are gone, at most p_limit rows.
-CREATE OR REPLACE FUNCTION queen.sweep_stream_state(p_limit int) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-    v_removed int;
-BEGIN
-    DELETE FROM queen.stream_state s WHERE (s.query_id, s.partition_id, s.key) IN (
-        SELECT x.query_id, x.partition_id, x.key FROM queen.stream_state x
-        WHERE NOT EXISTS (SELECT FROM queen.stream_queries q WHERE q.id = x.query_id) LIMIT p_limit);
-    GET DIAGNOSTICS v_removed = ROW_COUNT;
-    RETURN v_removed;
 END $$;

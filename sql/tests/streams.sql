@@ -81,6 +81,15 @@ BEGIN
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, p_release => false)', v.query_id, v_in, v_g), 'QN105');
     ASSERT queen.sweep_stream_state(100) = 1;
     ASSERT NOT EXISTS (SELECT FROM queen.stream_state);
+    -- a cycle that was under way has left a row behind the sweep; later the old id is forgotten
+    INSERT INTO queen.stream_state (query_id, partition_id, key, value) VALUES (v.query_id, v_in, 'late', '1'), (w.query_id, v_in, 'k', '1');
+    ASSERT queen.sweep_stream_state(100) = 1;
+    ASSERT (SELECT string_agg(key, ' ') FROM queen.stream_state) = 'k';
+    ASSERT queen.sweep_stream_state(100) = 0;
+    ASSERT (SELECT count(*) FROM queen.retired_queries) = 1;
+    UPDATE queen.retired_queries SET retired_at = retired_at - interval '11 minutes';
+    ASSERT queen.sweep_stream_state(100) = 0;
+    ASSERT NOT EXISTS (SELECT FROM queen.retired_queries);
 END $$;
 
 -- Keys of SDKs: parts with U+001F between them, long ones of random text, and characters that mean something to LIKE.

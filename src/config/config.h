@@ -88,11 +88,17 @@ struct Pop {
   int wait_backoff_threshold = 3;
   double wait_backoff_multiplier = 2.0;
   int64_t bytes_max = int64_t{32} << 20;
+  // Of one worker:
+  int idle_groups_max = 5'000;
+  int idle_group_ms = 60'000;
 };
 
 struct Sweep {
   int retention_interval_ms = 300'000;
   int eviction_interval_ms = 60'000;
+  int trace_days = 30;
+  int dead_letter_days = 365;
+  int early_group_days = 30;
 };
 
 struct Encryption {

@@ -286,6 +286,14 @@ constexpr std::array kSettings = {
             "factor by which it grows"},
     Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
             "most payload bytes in one reply to a pop, but always one message"},
+    Setting{
+        "POP_IDLE_GROUP_MS", kPop,
+        IntKind{At<&Config::pop, &Pop::idle_group_ms>, 100, 24 * kHourMs, "ms"},
+        "how long a worker remembers what is ready for a consumer group that nobody pops; after "
+        "that PostgreSQL is asked"},
+    Setting{"POP_IDLE_GROUPS_MAX", kPop,
+            IntKind{At<&Config::pop, &Pop::idle_groups_max>, 0, 1'000'000},
+            "most such groups that one worker remembers"},
 
     Setting{"RETENTION_INTERVAL", kSweeps,
             IntKind{At<&Config::sweep, &Sweep::retention_interval_ms>, 100, 24 * kHourMs, "ms"},
@@ -294,6 +302,17 @@ constexpr std::array kSettings = {
             IntKind{At<&Config::sweep, &Sweep::eviction_interval_ms>, 100, 24 * kHourMs, "ms"},
             "pause between sweeps of messages past maxWaitTimeSeconds; one sweep does both, at the "
             "shorter of the two"},
+    Setting{"TRACE_RETENTION_DAYS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::trace_days>, 0, 36'500, "days"},
+            "how long traces are kept; 0: for ever"},
+    Setting{"DLQ_RETENTION_DAYS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::dead_letter_days>, 0, 36'500, "days"},
+            "how long a dead letter is kept after its message died; 0: for ever"},
+    Setting{
+        "EARLY_GROUP_RETENTION_DAYS", kSweeps,
+        IntKind{At<&Config::sweep, &Sweep::early_group_days>, 0, 36'500, "days"},
+        "how long it is remembered that a group has popped a queue that does not exist yet; 0: for "
+        "ever"},
 
     Setting{"QUEEN_ENCRYPTION_KEY", kEncryption,
             SecretKind{At<&Config::encryption, &Encryption::keys>,

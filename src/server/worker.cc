@@ -61,6 +61,8 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conni
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
   options.replies_full = [&shared] { return shared.budgets->replies.full(); };
   options.pop.bytes_max = config.pop.bytes_max;
+  options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
+  options.pop.idle_group_ms = config.pop.idle_group_ms;
   options.pop.check_base_ms = config.pop.wait_base_interval_ms;
   options.pop.check_max_ms = config.pop.wait_max_interval_ms;
   options.pop.check_threshold = config.pop.wait_backoff_threshold;

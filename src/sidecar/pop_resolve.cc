@@ -54,6 +54,10 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
     OnBatchFailed(pops, naming_, result);
     return;
   }
+  for (const PopPtr& pop : pops) {
+    std::unordered_map<std::string, PartitionId>& names = pop->group->partitions;
+    if (names.size() >= limits_.partition_names_max) names.clear();
+  }
   const pg::Rows& rows = result.rows[0];
   std::vector<bool> there(pops.size(), false);  // the group, or the record of its start
   for (int row = 0; row < rows.rows(); ++row) {

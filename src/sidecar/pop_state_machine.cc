@@ -105,6 +105,7 @@ void PopStateMachine::Unpin(PopGroup& group) {
 }
 
 void PopStateMachine::DropUse(PopGroup& group) {
+  group.used_ms = loop_.NowMillis();
   if (--group.open_pops == 0 && !group.named()) unused_.push_back(&group);
 }
 
@@ -116,15 +117,47 @@ void PopStateMachine::ForgetUnused() {
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   for (PopGroup* group : unused) {
-    if (group->open_pops > 0 || group->named() || group->pins > 0) continue;
-    auto& siblings = by_queue_[group->queue];
-    std::erase(siblings, group);
-    if (siblings.empty()) by_queue_.erase(group->queue);
-    std::string key = group->queue;
-    key += '\0';
-    key += group->name;
-    groups_.erase(key);
+    if (!group->named() && group->idle()) ForgetGroup(*group);
   }
+}
+
+// A group that nobody pops is remembered for a while, and not too many of them: each costs memory
+// and is told of every push to its queue. Nothing is lost with it. Whoever waits is an open pop,
+// leases are PostgreSQL's, and the next pop asks it what is ready. Called where nobody holds a
+// group.
+void PopStateMachine::ForgetIdle() {
+  std::vector<PopGroup*> idle;
+  size_t partitions = 0;
+  for (const auto& [key, group] : groups_) {
+    if (!group->idle()) continue;
+    idle.push_back(group.get());
+    partitions += group->remembered();
+  }
+  std::sort(idle.begin(), idle.end(),
+            [](const PopGroup* a, const PopGroup* b) { return a->used_ms < b->used_ms; });
+  size_t left = idle.size();
+  for (PopGroup* group : idle) {
+    const bool old = loop_.NowMillis() - group->used_ms >= limits_.idle_group_ms;
+    if (!old && left <= limits_.idle_groups_max && partitions <= limits_.idle_partitions_max) break;
+    --left;
+    partitions -= group->remembered();
+    ForgetGroup(*group);
+  }
+}
+
+// REQUIRES: it is idle
+void PopStateMachine::ForgetGroup(PopGroup& group) {
+  std::erase(unused_, &group);
+  const auto siblings = by_queue_.find(group.queue);
+  std::erase(siblings->second, &group);
+  if (siblings->second.empty()) {
+    queue_names_.erase(group.queue_id);
+    by_queue_.erase(siblings);
+  }
+  std::string key = group.queue;
+  key += '\0';
+  key += group.name;
+  groups_.erase(key);
 }
 
 void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id) {
@@ -193,6 +226,7 @@ void PopStateMachine::Unconfirm(Pop& pop) {
 
 void PopStateMachine::Forget() {
   tail_.Drop();
+  queue_names_.clear();  // with the ids
   for (auto& [key, group] : groups_) {
     ForgetNames(*group);
     group->check_at_ms = loop_.NowMillis();

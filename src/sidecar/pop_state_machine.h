@@ -54,6 +54,11 @@ struct PopLimits {
   int32_t resolve_page = 1'000;      // partitions looked at in one call
   int32_t resolve_page_small = 200;  // while nobody waits for it: then others are not to notice
   int64_t deadline_ms = 30'000;      // of a pop that does not wait
+  // What is remembered of groups that nobody pops; the oldest is forgotten first.
+  int64_t idle_group_ms = 60'000;
+  size_t idle_groups_max = 5'000;
+  size_t idle_partitions_max = 1'000'000;  // in the rings of them all
+  size_t partition_names_max = 10'000;     // of one group, then they are looked up again
   int64_t check_base_ms = 100;
   int64_t check_max_ms = 1'000;
   int check_threshold = 3;
@@ -155,6 +160,8 @@ class PopStateMachine final : public Scheduler::Source {
   void Unpin(PopGroup& group);
   void DropUse(PopGroup& group);
   void ForgetUnused();
+  void ForgetIdle();
+  void ForgetGroup(PopGroup& group);
   void OnGroupChanged(PopGroup& group);
   static void Unconfirm(Pop& pop);
   PopGroup& GroupOf(const std::string& queue, const std::string& name);

@@ -152,7 +152,10 @@ void PopStateMachine::Tell(const QueueNews& news) {
   const auto name = queue_names_.find(news.queue_id);
   if (name == queue_names_.end()) return;
   const auto known = by_queue_.find(name->second);
-  if (known == by_queue_.end()) return;
+  if (known == by_queue_.end()) {
+    queue_names_.erase(name);  // nobody pops it any more
+    return;
+  }
   const std::vector<PopGroup*> groups = known->second;
   for (PopGroup* group : groups) {
     if (group->queue_id != news.queue_id) continue;
@@ -354,6 +357,7 @@ void PopStateMachine::FailPops(std::vector<PopPtr>& pops, const Status& status) 
 
 void PopStateMachine::OnBackground() {
   ++beats_;
+  ForgetIdle();
   if (!scheduler_.AnyUp()) return;
   bool any_named = false;
   bool any_used = false;

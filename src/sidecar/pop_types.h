@@ -143,6 +143,12 @@ struct PopGroup {
 
   bool named() const { return group_id != 0; }
   bool awaited() const { return !waiters.empty() || !lookers.empty(); }
+  // Nobody pops it, and nothing refers to it.
+  bool idle() const { return open_pops == 0 && pins == 0; }
+  // How many partitions it remembers something of.
+  size_t remembered() const {
+    return ring.size() + ring.later() + ring.hints() + partitions.size();
+  }
 };
 
 // What fails is tried again after a pause that grows.

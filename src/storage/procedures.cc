@@ -294,4 +294,11 @@ const pg::Statement kSweepBatches{
 const pg::Statement kSweepOrphans{
     "sweep_orphans", "SELECT removed, more FROM queen.sweep_orphans($1)", {kInt4}};
 
+const pg::Statement kSweepAged{"sweep_aged",
+                               "SELECT removed, more FROM queen.sweep_aged($1, $2, $3, $4)",
+                               {kInt4, kInt4, kInt4, kInt4}};
+
+const pg::Statement kSweepStreamState{
+    "sweep_stream_state", "SELECT queen.sweep_stream_state($1)", {kInt4}};
+
 }  // namespace queen::storage

@@ -132,5 +132,9 @@ extern const pg::Statement kSweepSegments;
 extern const pg::Statement kSweepBatches;
 // limit -> removed, more
 extern const pg::Statement kSweepOrphans;
+// trace days, dead letter days, early group days, limit -> removed, more
+extern const pg::Statement kSweepAged;
+// limit -> removed
+extern const pg::Statement kSweepStreamState;
 
 }  // namespace queen::storage

@@ -56,12 +56,13 @@ RULES = (
          sql='ALTER TABLE queen.progress ADD FOREIGN KEY (partition_id) REFERENCES queen.partitions (id)'),
     Rule('select_first_partitions', 'ensure_partitions selects first: what exists burns no id.',
          (Edit('sql/procedures/ensure_partitions.sql',
-               '    WHERE p.id IS NULL\n', ''),),
+               'f WHERE f.partition_id IS NULL) THEN', 'f) THEN'),
+          Edit('sql/procedures/ensure_partitions.sql',
+               '        WHERE f.partition_id IS NULL\n          AND f.queue_id', '        WHERE f.queue_id')),
          ('contract/ensure_partitions',), 'one id for each that was made'),
     Rule('select_first_queues', 'The same for queues.',
-         (Edit('sql/procedures/ensure_partitions.sql', '''               WHERE NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = u.name)) THEN''', ') THEN'),
-          Edit('sql/procedures/ensure_partitions.sql', '''            WHERE NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = u.name)
-            ORDER BY 1''', '            ORDER BY 1')),
+         (Edit('sql/procedures/ensure_partitions.sql', 'f WHERE f.queue_id IS NULL) THEN', 'f) THEN'),
+          Edit('sql/procedures/ensure_partitions.sql', '            WHERE f.queue_id IS NULL\n', '')),
          ('contract/ensure_partitions',), 'one id for each that was made'),
 
     Rule('dedup_window_kept', 'An id is left out of the side table only if its time is within W of created_at.',
