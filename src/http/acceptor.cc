@@ -158,7 +158,7 @@ class Acceptor::Listener {
 
   void LogStarving(int error) {
     if (!starving_) {
-      log::Error("cannot accept connections for now", {{"reason", strerror(error)}});
+      log::ErrorRarely("cannot accept connections for now", {{"reason", strerror(error)}});
     }
     starving_ = true;
   }

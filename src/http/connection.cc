@@ -26,9 +26,9 @@ void RunCallback(UniqueFunction<void()>& callback) {
   try {
     callback();
   } catch (const std::exception& error) {
-    log::Error("a disconnect callback threw", {{"what", error.what()}});
+    log::ErrorRarely("a disconnect callback threw", {{"what", error.what()}});
   } catch (...) {
-    log::Error("a disconnect callback threw");
+    log::ErrorRarely("a disconnect callback threw");
   }
 }
 
@@ -234,9 +234,9 @@ void Connection::Dispatch(Request request) {
   try {
     owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
   } catch (const std::exception& error) {
-    log::Error("a request handler threw", {{"what", error.what()}});
+    log::ErrorRarely("a request handler threw", {{"what", error.what()}});
   } catch (...) {
-    log::Error("a request handler threw");
+    log::ErrorRarely("a request handler threw");
   }
 }
 
@@ -272,7 +272,7 @@ void Connection::Abandon(uint64_t sequence) {
   const Pipeline::Slot* slot = pipeline_.Find(sequence);
   if (slot == nullptr) return;
   if (!slot->disconnect_told) {
-    log::Warn("a request was dropped without a reply");
+    log::WarnRarely("a request was dropped without a reply");
     return Deliver(sequence, ErrorResponse(Status(Code::kInternal)));
   }
   pipeline_.Drop(sequence);
