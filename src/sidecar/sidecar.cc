@@ -24,7 +24,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       away_after_ms_(options.away_after_ms),
       delivered_(delivered),
       slots_(loop, options.connect, options.slots),
-      scheduler_(loop, slots_),
+      scheduler_(loop, slots_, options.hold_ms),
       names_(scheduler_),
       cache_(options.segment_cache_bytes),
       push_(

@@ -29,6 +29,7 @@ namespace queen::sidecar {
 struct SidecarOptions {
   pg::ConnectOptions connect;
   int slots = 4;
+  int64_t hold_ms = 0;  // see Scheduler
   // This sidecar's name in queen.batches, one of `own`, > 0; its transactions go by the negative.
   int64_t broker = 0;
   OwnBrokers own;  // of the whole process
