@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "config/version.h"
 #include "loop/timer.h"
+#include "pg/connection_log.h"
 #include "sidecar/family_pops.h"
 
 namespace queen::server {
@@ -45,15 +46,17 @@ sidecar::OwnBrokers MakeOwnBrokers(int workers) {
   return {first, first + workers - 1};
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conninfo, int index) {
+sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::ConnectOptions& connect,
+                                         int index) {
   const config::Config& config = shared.config;
   sidecar::SidecarOptions options;
   options.buffer = shared.buffer.get();
-  options.connect = ConnectOptionsOf(config, std::move(conninfo));
+  options.connect = connect;
   options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
   options.own = shared.own_brokers;
   options.broker = shared.own_brokers.first + index;
   options.away_after_ms = config.buffer.after_ms;
+  options.hold_ms = config.sidecar.micro_batch_wait_ms;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
   options.push.items_waiting_max = config.sidecar.push_items_max;
   options.ack.items_waiting_max = config.sidecar.ack_items_max;
@@ -114,11 +117,11 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
 }
 
 struct Worker::Parts {
-  Parts(Shared& shared, int index, Loop& loop, std::string conninfo, api::HealthSource health,
-        Timer::Callback note_health)
+  Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
+        api::HealthSource health, Timer::Callback note_health)
       : notices(shared.shards, loop),
-        sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
-                shared.capacity, shared.cipher, notices),
+        sidecar(loop, SidecarOptionsOf(shared, connect, index), shared.delivered, shared.capacity,
+                shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
@@ -158,15 +161,15 @@ Worker::Worker(Shared& shared, int index)
 
 Worker::~Worker() { assert(!thread_.joinable()); }
 
-void Worker::Start(const std::string& conninfo) {
+void Worker::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
-  thread_ = std::thread([this, &ready, &conninfo] {
-    loop_.Post([this, &ready, &conninfo] {
+  thread_ = std::thread([this, &ready, &connect] {
+    loop_.Post([this, &ready, &connect] {
       api::HealthSource health;
       health.version = config::Version();
       health.worker_id = index_;
       health.check = [this] { return CheckHealth(); };
-      parts_ = std::make_unique<Parts>(shared_, index_, loop_, conninfo, std::move(health),
+      parts_ = std::make_unique<Parts>(shared_, index_, loop_, connect, std::move(health),
                                        [this] { NoteHealth(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar,
                                                             &parts_->families};
@@ -192,12 +195,17 @@ void Worker::NoteHealth() {
 api::Health Worker::CheckHealth() const {
   api::Health health;
   health.database_connected = shared_.AllUp();
+  if (!health.database_connected) health.database_problem = shared_.connection_log->problem();
   if (shared_.draining) {
     health.readiness = Status(Code::kShuttingDown);
   } else if (!shared_.schema_ready) {
-    health.readiness = Status(Code::kDatabaseUnavailable, "The database is not ready yet");
+    health.readiness = Status(Code::kDatabaseUnavailable, health.database_problem.empty()
+                                                              ? "The database is not ready yet"
+                                                              : health.database_problem);
   } else if (health.database_connected) {
     health.readiness = Status::Ok();
+  } else {
+    health.readiness = Status(Code::kDatabaseUnavailable, health.database_problem);
   }
   return health;
 }

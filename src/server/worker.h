@@ -32,8 +32,9 @@ struct Shared {
   state::QueueCapacity capacity;
   state::Maintenance maintenance;
   const storage::PayloadCipher cipher;
-  const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
-  admin::AdminPool* admin = nullptr;      // set before the first worker starts
+  const sidecar::OwnBrokers own_brokers;              // worker i is number first + i
+  admin::AdminPool* admin = nullptr;                  // set before the first worker starts
+  std::shared_ptr<pg::ConnectionLog> connection_log;  // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.
   std::unique_ptr<buffer::FileBuffer> buffer;
   std::atomic<bool> schema_ready{false};
@@ -51,9 +52,8 @@ class Worker {
   Worker(Shared& shared, int index);
   ~Worker();  // REQUIRES: never started, or joined
 
-  // Starts the thread and makes everything on it, for the server at `conninfo`; returns when that
-  // is done.
-  void Start(const std::string& conninfo);
+  // Starts the thread and makes everything on it; returns when that is done.
+  void Start(const pg::ConnectOptions& connect);
   // The schema is in place: connect the slots. Any thread, once.
   void DatabaseReady();
   // The way out; any thread, each once, `done` runs on the worker's loop.
