@@ -18,7 +18,7 @@ build: ## Build build/queen (release, asserts on)
 	@JOBS=$(JOBS) scripts/build queen
 
 test: ## Build everything and run every test
-	@scripts/setup build run test
+	@scripts/setup build run test ha
 	@test -f build/build.ninja || cmake --preset release
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
@@ -28,7 +28,7 @@ check: ## Format, lint, and the unit tests under ASan and UBSan
 	@scripts/check
 
 sanitize: ## Every test under ASan and UBSan, then under TSan (half an hour)
-	@scripts/setup build run test
+	@scripts/setup build run test ha
 	@scripts/sanitize
 
 format: ## Rewrite the sources in the project's format
