@@ -470,19 +470,22 @@ void Connection::GiveWay() {
   Close();
 }
 
+// What a client that is not too slow moves in the time since it entered its state.
+size_t Connection::BytesAtMinimumRate() const {
+  const int64_t age_ms = owner_->loop_.NowMillis() - since_ms_;
+  return static_cast<size_t>(owner_->settings_.limits.upload_bytes_per_second_min * age_ms / 1000);
+}
+
 bool Connection::MayBeSpared() const {
   switch (state_) {
     case State::kNew:
     case State::kIdle:
     case State::kLingering:
       return counted_ && UnreadBytes() == 0;
-    case State::kReceiving: {
-      const auto rate = static_cast<size_t>(owner_->settings_.limits.upload_bytes_per_second_min);
-      const auto age_ms = static_cast<size_t>(owner_->loop_.NowMillis() - since_ms_);
-      return counted_ && parser_.body_received() <= rate * age_ms / 1000;
-    }
+    case State::kReceiving:
+      return counted_ && parser_.body_received() <= BytesAtMinimumRate();
     case State::kWriting:
-      return counted_ && UntakenBytes() >= untaken_bytes_;
+      return counted_ && untaken_bytes_ <= UntakenBytes() + BytesAtMinimumRate();
     case State::kWaiting:
     case State::kClosed:
       break;
