@@ -155,10 +155,12 @@ constexpr std::array kSettings = {
             "most bytes of request bodies that the process holds, arriving or not answered yet; "
             "more are answered 503",
             {"4 x QUEEN_HTTP_BODY_BYTES_MAX", ComputeRequestBytes}},
-    Setting{"QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
-            SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
-            "bytes of replies not taken by their clients at which the process begins no further "
-            "pops; they are answered 503, and those that wait go on waiting"},
+    Setting{
+        "QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
+        SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
+        "most bytes of replies that are being made or not taken by their clients, of the whole "
+        "process; large ones may have three quarters of it. A pop without room is answered 503, "
+        "or waits on if it may wait. At least twice the largest message"},
     Setting{"QUEEN_HTTP_IDLE_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::idle_timeout_ms>, 1'000, kHourMs, "ms"},
             "a connection without a request for this long is closed"},
@@ -305,8 +307,10 @@ constexpr std::array kSettings = {
     Setting{"POP_WAIT_BACKOFF_MULTIPLIER", kPop,
             DoubleKind{At<&Config::pop, &Pop::wait_backoff_multiplier>, 1.0, 100.0},
             "factor by which it grows"},
-    Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
-            "most payload bytes in one reply to a pop, but always one message"},
+    Setting{
+        "POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
+        "most bytes of messages in one reply to a pop, but always one message; less while there is "
+        "little room for replies"},
     Setting{
         "POP_IDLE_GROUP_MS", kPop,
         IntKind{At<&Config::pop, &Pop::idle_group_ms>, 100, 24 * kHourMs, "ms"},

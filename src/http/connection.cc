@@ -343,8 +343,8 @@ void Connection::Flush() {
 
 // All that is in memory: a write that goes on keeps what was written of it.
 void Connection::ChargeReplies() {
-  const size_t bytes = pipeline_.response_bytes() + output_.size() +
-                       (pending_write_ ? pending_write_->output.size() : 0);
+  const size_t bytes = pipeline_.response_bytes() + output_.memory() +
+                       (pending_write_ ? pending_write_->output.memory() : 0);
   budgets_->replies.Change(reply_charge_, bytes);
   reply_charge_ = bytes;
 }

@@ -62,7 +62,7 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
   options.ack.items_waiting_max = config.sidecar.ack_items_max;
   options.transaction.items_waiting_max = config.sidecar.transaction_items_max;
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
-  options.replies_full = [&shared] { return shared.budgets->replies.full(); };
+  options.replies = &shared.reply_room;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
   options.pop.idle_group_ms = config.pop.idle_group_ms;
@@ -74,6 +74,14 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
 }
 
 }  // namespace
+
+bool ReplyRoom::TryTake(size_t bytes) { return budgets_.replies.TryTake(bytes); }
+
+void ReplyRoom::Resize(size_t before, size_t now) { budgets_.replies.Resize(before, now); }
+
+size_t ReplyRoom::LargeFree() const { return budgets_.replies.large_free(); }
+
+bool ReplyRoom::full() const { return budgets_.replies.full(); }
 
 pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string conninfo) {
   pg::ConnectOptions options;
@@ -88,6 +96,7 @@ pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string co
 Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
+      reply_room(*budgets),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),

@@ -23,10 +23,24 @@
 
 namespace queen::server {
 
+// The process's room for replies, as pops take it.
+class ReplyRoom final : public sidecar::ReplyRoom {
+ public:
+  explicit ReplyRoom(http::Budgets& budgets) : budgets_(budgets) {}
+  bool TryTake(size_t bytes) override;
+  void Resize(size_t before, size_t now) override;
+  size_t LargeFree() const override;
+  bool full() const override;
+
+ private:
+  http::Budgets& budgets_;
+};
+
 // What all workers share. Outlives them.
 struct Shared {
   const config::Config& config;
   const std::shared_ptr<http::Budgets> budgets;
+  mutable ReplyRoom reply_room;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;

@@ -40,8 +40,7 @@ struct SidecarOptions {
   TransactionLimits transaction;
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
-  // Whether too much of what pops brought is still in memory. Unset: never.
-  std::function<bool()> replies_full;
+  ReplyRoom* replies = nullptr;  // of the process; none: without limit
 };
 
 // What a sidecar tells the others of its process.
