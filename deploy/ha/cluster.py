@@ -111,7 +111,7 @@ class Cluster:
     # ---- starting and stopping
 
     def start(self):
-        """Starts what does not run; returns when both brokers are ready and a standby is synchronous."""
+        """Starts what does not run; returns when all nodes and both brokers are ready."""
         for name in NODES:
             self.start_node(name)
         self.wait_for_leader(START_SECONDS)
@@ -119,7 +119,7 @@ class Cluster:
             self._start_broker(name)
         for name in BROKERS:
             wait_until(lambda n=name: self.broker_ready(n), START_SECONDS, f"{name} to be ready")
-        wait_until(lambda: len(self.members("sync_standby")) == 1, START_SECONDS, "a synchronous standby")
+        wait_until(self.is_whole, START_SECONDS, "both standbys")
 
     def start_node(self, name):
         """etcd and Patroni of one node; Patroni makes and starts its PostgreSQL."""
@@ -185,14 +185,20 @@ class Cluster:
             lines.append(f"{name}  http://{host}:{port}  {'ready' if self.broker_ready(name) else 'not ready'}")
         return "\n".join(lines)
 
-    def members(self, role=None):
-        """The nodes as Patroni sees them (name, role, state, timeline, lag), or only those with a role."""
+    def members(self):
+        """The nodes as Patroni sees them: name, role, state, timeline, lag."""
         for name, address in NODES.items():
             if processes.is_running(self.state["patroni"].get(name)):
                 _, view = get_json(address, self.state["ports"]["rest"], "/cluster")
                 if view is not None:
-                    return [member for member in view["members"] if role in (None, member["role"])]
+                    return view["members"]
         return []
+
+    def is_whole(self):
+        """Do both standbys follow the primary, one of them as the synchronous one?"""
+        members = self.members()
+        return sorted(member["role"] for member in members) == ["leader", "replica", "sync_standby"] and all(
+            member["state"] in ("running", "streaming") for member in members)
 
     def leader(self):
         """The name of the node that takes writes, or None."""
