@@ -1,11 +1,14 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "base/log.h"
 #include "config/conninfo.h"
+#include "config/peer_list.h"
 #include "config/version.h"
 #include "server/embedded_options.h"
 
@@ -14,6 +17,11 @@ namespace {
 
 constexpr int kExitFault = 1;
 constexpr int64_t kReadyCheckMs = 10;
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 }  // namespace
 
@@ -31,6 +39,7 @@ Status Server::Open() {
   }
   QUEEN_RETURN_IF_ERROR(ConnectOptionsOf(config_, conninfo_).Validate());
   if (config_.buffer.is_on()) QUEEN_RETURN_IF_ERROR(OpenBuffer());
+  if (config_.cluster.is_on()) QUEEN_RETURN_IF_ERROR(OpenCluster());
   auto acceptor =
       http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
   if (!acceptor.ok()) return acceptor.status();
@@ -47,6 +56,19 @@ Status Server::OpenBuffer() {
   if (!opened.ok()) return opened.status();
   shared_.buffer = *std::move(opened);
   shared_.shards.buffer = shared_.buffer.get();
+  return Status::Ok();
+}
+
+Status Server::OpenCluster() {
+  auto opened = cluster::Cluster::Open(
+      {.host = config_.http.host,
+       .port = config_.cluster.notify_port,
+       .peers = config::ParsePeerList(config_.cluster.peers, config_.cluster.notify_port).value(),
+       .secret = config_.cluster.secret,
+       .name = fmt::format("{}:{}", HostName(), config_.http.port)});
+  if (!opened.ok()) return opened.status();
+  shared_.cluster = *std::move(opened);
+  shared_.shards.peers = shared_.cluster.get();
   return Status::Ok();
 }
 
@@ -70,6 +92,9 @@ void Server::Begin() {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
     workers_.back()->Start(conninfo_);
     connections.push_back(workers_.back()->connections());
+  }
+  if (shared_.cluster) {
+    shared_.cluster->Start(shared_.shards, [this] { administration_->LookAtSettings(); });
   }
   acceptor_->Start(std::move(connections));
   log::Info("listening",
@@ -125,6 +150,7 @@ void Server::OnMaintenanceKnown() {
 // On the thread that brings the change.
 void Server::ApplyMaintenance(const state::MaintenanceFlags& flags) {
   log::Info("maintenance", {{"push", flags.push}, {"pop", flags.pop}});
+  if (shared_.cluster) shared_.cluster->MaintenanceChanged();
   if (shared_.buffer) shared_.buffer->SetForced(flags.push);
   for (const sidecar::Shards::Shard& shard : shared_.shards.shards) {
     shard.loop->Post(
@@ -183,6 +209,7 @@ void Server::ShutDown() {
 
 // No client is left; what the file buffer is replaying may still be answered.
 void Server::CloseSidecars() {
+  if (shared_.cluster) shared_.cluster->Stop();
   if (shared_.buffer) shared_.buffer->StopReplay();
   ForEachWorker(
       [](Worker& worker, UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },

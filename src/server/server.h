@@ -37,6 +37,7 @@ class Server {
 
  private:
   Status OpenBuffer();
+  Status OpenCluster();
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<storage::MigrateReport>& result);

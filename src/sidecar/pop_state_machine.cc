@@ -20,12 +20,13 @@ constexpr int64_t kParkedFromMs = 100;
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
                                  const PopLimits& limits, OwnBrokers own,
-                                 std::function<bool()> replies_full)
+                                 std::function<bool()> replies_full, PeerHints* peers)
     : loop_(loop),
       scheduler_(scheduler),
       cache_(cache),
       limits_(limits),
       replies_full_(std::move(replies_full)),
+      peers_(peers),
       tail_(own),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
@@ -82,11 +83,10 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
   key += name;
   auto& group = groups_[key];
   if (!group) {
-    group = std::make_unique<PopGroup>();
+    group = std::make_unique<PopGroup>(limits_.check);
     group->queue = queue;
     group->name = name;
     group->number = ++groups_made_;
-    group->check_interval_ms = limits_.check_base_ms;
     by_queue_[queue].push_back(group.get());
   }
   return *group;
@@ -119,22 +119,34 @@ void PopStateMachine::ForgetUnused() {
   }
 }
 
-void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id) {
-  const auto groups = by_queue_.find(std::string(queue));
-  if (groups == by_queue_.end()) return;
-  for (PopGroup* group : groups->second) {
-    DoubtLease(*group, id);
-    if (group->ring.Push(id)) WakeWaiters(*group, id, partition);
+void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
+                               bool from_peer) {
+  std::vector<std::string_view> served;  // a consumer of this process has it, or will
+  if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
+    for (PopGroup* group : groups->second) {
+      DoubtLease(*group, id);
+      const size_t waiting = group->awaiting();
+      const bool held = !group->ring.Push(id);
+      if (!held) WakeWaiters(*group, id, partition);
+      if (held || group->awaiting() < waiting) served.push_back(group->name);
+    }
+  }
+  if (!from_peer && peers_ != nullptr && peers_->AnyoneWaits()) {
+    peers_->Pushed(queue, partition, id, served);
   }
 }
 
 void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-                              std::string_view group_name, const LeaseEnd& end) {
+                              std::string_view group_name, const LeaseEnd& end, bool from_peer) {
+  const bool tell = !from_peer && end.ready_in_ms <= 0 && peers_ != nullptr;
   std::string key(queue);
   key += '\0';
   key += group_name;
   const auto known = groups_.find(key);
-  if (known == groups_.end()) return;
+  if (known == groups_.end()) {
+    if (tell && peers_->AnyoneWaits()) peers_->Freed(queue, partition, id, group_name);
+    return;
+  }
   PopGroup& group = *known->second;
   const bool any_left = group.ring.EndLease(id, end.cursor);
   if (end.ready_in_ms > 0) {
@@ -143,7 +155,11 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     SetTimer(at);
   } else if (any_left) {
     group.ring.Add(id);
+    const size_t waiting = group.awaiting();
     WakeWaiters(group, id, partition);
+    if (tell && group.awaiting() == waiting && peers_->AnyoneWaits()) {
+      peers_->Freed(queue, partition, id, group_name);
+    }
   }
 }
 
@@ -178,7 +194,7 @@ void PopStateMachine::Forget() {
   tail_.Drop();
   for (auto& [key, group] : groups_) {
     ForgetNames(*group);
-    group->check_at_ms = loop_.NowMillis();
+    group->backoff.Hurry(loop_.NowMillis());
   }
   SetTimer(loop_.NowMillis());
 }

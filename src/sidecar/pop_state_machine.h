@@ -26,6 +26,7 @@
 #include <unordered_set>
 
 #include "loop/timer.h"
+#include "sidecar/peer_hints.h"
 #include "sidecar/pop_types.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
@@ -42,10 +43,7 @@ struct PopLimits {
   int32_t resolve_page = 1'000;      // partitions looked at in one call
   int32_t resolve_page_small = 200;  // while nobody waits for it: then others are not to notice
   int64_t deadline_ms = 30'000;      // of a pop that does not wait
-  int64_t check_base_ms = 100;
-  int64_t check_max_ms = 1'000;
-  int check_threshold = 3;
-  double check_multiplier = 2.0;
+  state::BackoffLimits check;        // of waiters that nothing has woken
 };
 
 // How often waiting pops, or hints, had the database asked about one partition.
@@ -64,8 +62,10 @@ struct TailNews {
 class PopStateMachine final : public Scheduler::Source {
  public:
   // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
+  // `peers` are told who waits here, and what became ready with nobody here to take it; may be
+  // null.
   PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
-                  OwnBrokers own, std::function<bool()> replies_full);
+                  OwnBrokers own, std::function<bool()> replies_full, PeerHints* peers);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -73,11 +73,12 @@ class PopStateMachine final : public Scheduler::Source {
   // The client has gone: no lease is taken, and one that was is given back.
   void Cancel(uint64_t ticket);
 
-  // A partition has new messages.
-  void OnPushed(std::string_view queue, std::string_view partition, PartitionId id);
+  // A partition has new messages. The peers are told unless they know it (`from_peer`).
+  void OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
+                bool from_peer = false);
   // A lease has ended; there may be something for the next consumer.
   void OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-               std::string_view group, const LeaseEnd& end);
+               std::string_view group, const LeaseEnd& end, bool from_peer = false);
   // Administration changed the queue's options, moved or deleted one of its groups, or deleted it:
   // what is believed of it is forgotten, and its waiters ask the database again.
   void OnQueueChanged(const std::string& queue);
@@ -109,6 +110,14 @@ class PopStateMachine final : public Scheduler::Source {
   size_t waiting() const { return waiting_; }
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
+  state::BackoffStats backoff() const;
+  // Calls `visit(queue, group, waiting)` for each (queue, group) that somebody waits for.
+  template <typename Visit>
+  void ForEachAwaited(Visit visit) const {
+    for (const auto& [key, group] : groups_) {
+      if (group->awaited()) visit(group->queue, group->name, group->awaiting());
+    }
+  }
 
   bool HasWork() const override;
   void SendOne() override;
@@ -216,6 +225,7 @@ class PopStateMachine final : public Scheduler::Source {
   SegmentCache& cache_;
   const PopLimits limits_;
   const std::function<bool()> replies_full_;
+  PeerHints* const peers_;
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sidecar/requests.h"
+#include "state/group_backoff.h"
 #include "state/ready_ring.h"
 
 namespace queen::sidecar {
@@ -79,6 +80,8 @@ struct Pop {
 
 // One group of one queue, by name; made at its first pop.
 struct PopGroup {
+  explicit PopGroup(const state::BackoffLimits& check) : backoff(check) {}
+
   std::string queue;
   std::string name;
   uint32_t number = 0;   // of this object: the ids may be forgotten while a lease is in flight
@@ -122,12 +125,12 @@ struct PopGroup {
   bool reconciling = false;
 
   // The net under lost hints, while somebody waits (seed: POP_WAIT_*).
-  int64_t check_at_ms = 0;
-  int64_t check_interval_ms = 0;
-  int empty_checks = 0;
+  state::GroupBackoff backoff;
 
   bool named() const { return group_id != 0; }
-  bool awaited() const { return !waiters.empty() || !lookers.empty(); }
+  bool CheckInFlight() const { return check_queued || checks_in_flight > 0; }
+  size_t awaiting() const { return waiters.size() + lookers.size(); }
+  bool awaited() const { return awaiting() > 0; }
 };
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a

@@ -27,11 +27,10 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   (pop->request.look ? group.lookers : group.waiters).push_back(pop);
   ++waiting_;
   EndRest(group);
-  if (group.check_at_ms == 0) {
-    group.check_at_ms = loop_.NowMillis() + group.check_interval_ms;
-  }
-  SetTimer(group.check_at_ms);
+  group.backoff.Arm(loop_.NowMillis());
+  SetTimer(group.backoff.at_ms());
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
+  if (peers_ != nullptr) peers_->Parked(group.queue, group.name);
 }
 
 // Whether nothing may be taken for the pop now. But a first pop has its group's start recorded.
@@ -107,8 +106,7 @@ void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
     }
   }
   if (woken.empty()) return;
-  group.empty_checks = 0;
-  group.check_interval_ms = limits_.check_base_ms;
+  group.backoff.Release(true);
   for (const PopPtr& pop : woken) {
     pop->state = PopState::kPending;
     if (!pop->wildcard()) pop->confirmed = false;
@@ -163,7 +161,7 @@ void PopStateMachine::OnTimer() {
     held_back_ = RepliesFull();
     if (!held_back_) WakeEverybody();
   }
-  int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
+  int64_t next = deadlines_.empty() ? now + limits_.check.max_ms : deadlines_.begin()->first;
   if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
   if (tail_due_ms_ != 0) next = std::min(next, tail_due_ms_);
   for (auto& [key, group] : groups_) {
@@ -171,10 +169,10 @@ void PopStateMachine::OnTimer() {
       WakeWaiters(*group, partition, {});
     }
     if (!group->awaited()) {
-      group->check_at_ms = 0;
+      group->backoff.Disarm();
     } else {
-      if (group->check_at_ms <= now) CheckGroup(*group, now);
-      next = std::min(next, group->check_at_ms);
+      if (group->backoff.ShouldCheck(now)) CheckGroup(*group, now);
+      next = std::min(next, group->backoff.at_ms());
       if (const auto due = group->ring.next_due_ms()) next = std::min(next, *due);
     }
   }
@@ -193,17 +191,10 @@ void PopStateMachine::OnTimer() {
 // for one partition by has_pending_messages, all of a tick in one call; while the interval is
 // short, and while names are not known, one waiter of each kind tries instead.
 void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
-  const int64_t waited_ms = group.check_interval_ms;
-  if (++group.empty_checks >= limits_.check_threshold) {
-    group.check_interval_ms =
-        std::min(static_cast<int64_t>(static_cast<double>(group.check_interval_ms) *
-                                      limits_.check_multiplier),
-                 limits_.check_max_ms);
-  }
-  group.check_at_ms = now + group.check_interval_ms;
+  const int64_t waited_ms = group.backoff.interval_ms();
+  const bool may_ask = group.backoff.TryAcquire(now, group.CheckInFlight());
   if (paused_ || !scheduler_.AnyUp()) return;
-  const bool light = group.check_interval_ms >= kLightCheckMs;
-  const bool in_flight = group.check_queued || group.checks_in_flight > 0;
+  const bool light = group.backoff.interval_ms() >= kLightCheckMs;
   bool any_wildcard = group.named() && !group.lookers.empty();
   std::unordered_set<std::string> asked;  // by partition; "" stands for any
   std::vector<PopPtr> checking;
@@ -217,7 +208,7 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
     if (group.named() && light) {
       const auto known = group.partitions.find(*pop.request.partition);
       if (known != group.partitions.end()) {
-        if (!in_flight) group.ring.Hint(known->second);
+        if (may_ask) group.ring.Hint(known->second);
         ++waiter;
         continue;
       }
@@ -247,6 +238,19 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
     pop->state = PopState::kPending;
     Advance(pop);
   }
+}
+
+state::BackoffStats PopStateMachine::backoff() const {
+  state::BackoffStats stats;
+  for (const auto& [key, group] : groups_) {
+    if (!group->awaited()) continue;
+    ++stats.groups_tracked;
+    if (group->CheckInFlight() || group->round_queued || tail_waiters_.contains(group.get())) {
+      ++stats.groups_in_flight;
+    }
+    if (group->backoff.backed_off()) ++stats.groups_backed_off;
+  }
+  return stats;
 }
 
 }  // namespace queen::sidecar

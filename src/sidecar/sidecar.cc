@@ -33,7 +33,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           },
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full),
+      pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full, options.peers),
       ack_(loop, scheduler_, delivered, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       const LeaseEnd& end) {

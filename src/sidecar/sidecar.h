@@ -39,6 +39,7 @@ struct SidecarOptions {
   TransactionLimits transaction;
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
+  PeerHints* peers = nullptr;  // the other brokers; none: there are none
   // Whether too much of what pops brought is still in memory. Unset: never.
   std::function<bool()> replies_full;
 };
