@@ -24,14 +24,18 @@ from tests.support.broker import binary  # noqa: E402
 from tests.support.postgres import Postgres  # noqa: E402
 
 GROWTH_MAX = 1.1
+CALLS = """
+    SELECT rpad(funcname, 30), round(calls / {0}::numeric, 2), round(total_time::numeric / {0}, 2)
+    FROM pg_stat_user_functions WHERE schemaname = 'queen' ORDER BY total_time DESC LIMIT 14"""
 
 
 def measure(options, count):
     """(brokers' s/M, PostgreSQL's s/M, p50 ms, p99 ms)."""
     with contextlib.ExitStack() as stack:
-        postgres = stack.enter_context(contextlib.closing(Postgres({"fsync": "on"})))
+        settings = {"fsync": "on"} | ({"track_functions": "all"} if options.calls else {})
+        postgres = stack.enter_context(contextlib.closing(Postgres(settings)))
         postgres.start()
-        brokers = start_brokers(stack, postgres, count)
+        brokers = start_brokers(stack, postgres, count, told=not options.untold)
         balancer = stack.enter_context(contextlib.closing(Balancer((b.host, b.port) for b in brokers)))
         before = processor_seconds(*(b.pid for b in brokers)), processor_seconds(postgres.pid)
         done = subprocess.run(
@@ -45,6 +49,8 @@ def measure(options, count):
             sys.exit(f"queen bench: {report['check']} {report['errors']}")
         row = next(row for row in report["rows"] if row["name"] == "end to end")
         millions = report["check"]["pushed"] / 1e6
+        if options.calls:
+            print(f"{count} brokers, calls and ms per thousand messages:\n" + postgres.psql(CALLS.format(millions * 1e3)))
         return ((after[0] - before[0]) / millions, (after[1] - before[1]) / millions,
                 row["latency_us"]["p50"] / 1e3, row["latency_us"]["p99"] / 1e3)
 
@@ -58,6 +64,8 @@ def main():
     parser.add_argument("--push-batch", type=int, default=100)
     parser.add_argument("--pop-batch", type=int, default=100)
     parser.add_argument("--partitions", type=int, default=100)
+    parser.add_argument("--untold", action="store_true", help="the brokers do not tell each other anything")
+    parser.add_argument("--calls", action="store_true", help="print how often procedures were called")
     options = parser.parse_args()
     results = {count: [] for count in range(1, options.brokers + 1)}
     for _ in range(options.rounds):

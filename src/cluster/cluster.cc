@@ -349,6 +349,7 @@ void Cluster::LearnInterest() {
     interest_ = std::move(interest);
     anyone_waits_ = !interest_.empty();
   }
+  anyone_there_ = table_.alive() > 0;
   Publish();
 }
 

@@ -83,6 +83,7 @@ class Cluster final : public sidecar::PeerHints {
   void Stop();
 
   // Any thread:
+  bool AnyoneThere() const override { return anyone_there_.load(std::memory_order_relaxed); }
   bool AnyoneWaits() const override { return anyone_waits_.load(std::memory_order_relaxed); }
   void Pushed(std::string_view queue, std::string_view partition, PartitionId id,
               const std::vector<std::string_view>& served) override;
@@ -140,6 +141,7 @@ class Cluster final : public sidecar::PeerHints {
   int64_t ticks_ = 0;
   uint64_t sequence_ = 0;
 
+  std::atomic<bool> anyone_there_{false};
   std::atomic<bool> anyone_waits_{false};
   mutable std::mutex mutex_;
   // Guarded by it:

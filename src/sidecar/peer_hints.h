@@ -12,6 +12,8 @@ namespace queen::sidecar {
 
 class PeerHints {
  public:
+  // Whether other brokers are there, as far as is known: then they tell at once what they did.
+  virtual bool AnyoneThere() const = 0;
   // Whether anybody elsewhere waits for anything: if not, Pushed and Freed tell nobody.
   virtual bool AnyoneWaits() const = 0;
   // A partition has new messages. Consumers of the groups `served` cannot use them elsewhere: one

@@ -125,10 +125,8 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
     for (PopGroup* group : groups->second) {
       DoubtLease(*group, id);
-      const size_t waiting = group->awaiting();
-      const bool held = !group->ring.Push(id);
-      if (!held) WakeWaiters(*group, id, partition);
-      if (held || group->awaiting() < waiting) served.push_back(group->name);
+      if (group->ring.Push(id)) WakeWaiters(*group, id, partition);
+      if (IsServedHere(*group, id)) served.push_back(group->name);
     }
   }
   if (!from_peer && peers_ != nullptr && peers_->AnyoneWaits()) {
@@ -155,9 +153,8 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     SetTimer(at);
   } else if (any_left) {
     group.ring.Add(id);
-    const size_t waiting = group.awaiting();
     WakeWaiters(group, id, partition);
-    if (tell && group.awaiting() == waiting && peers_->AnyoneWaits()) {
+    if (tell && !IsServedHere(group, id) && peers_->AnyoneWaits()) {
       peers_->Freed(queue, partition, id, group_name);
     }
   }
@@ -226,6 +223,8 @@ void PopStateMachine::Shutdown() {
 
 void PopStateMachine::ForgetNames(PopGroup& group) {
   group.ring.Clear();
+  group.postponed.clear();
+  group.in_postponed = {};
   group.hints_checked = group.ring.hints_total();
   ++group.forgotten;
   group.complete_generation = 0;

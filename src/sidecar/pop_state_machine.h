@@ -148,6 +148,10 @@ class PopStateMachine final : public Scheduler::Source {
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_full_ && replies_full_(); }
   void DoubtLease(const PopGroup& group, PartitionId id);
+  // Whether a consumer of this process has the partition, or is about to lease it.
+  bool IsServedHere(const PopGroup& group, PartitionId id) const {
+    return group.ring.IsHeld(id) || leasing_.contains(KeyOf(id, group));
+  }
   void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
   void WakeForRing(PopGroup& group);
   void WakeAll(PopGroup& group);
@@ -187,6 +191,10 @@ class PopStateMachine final : public Scheduler::Source {
   void SendTail();
   void OnTail(const pg::BatchResult& result);
   void Tell(const QueueNews& news);
+  // Whether other brokers tell at once what they did (peer_hints.h).
+  bool Told() const { return peers_ != nullptr && peers_->AnyoneThere(); }
+  void Postpone(PopGroup& group, PartitionId partition);
+  static void HintPostponed(PopGroup& group, int64_t until_ms);
   void SettleAsking(PopGroup& group);
   void TryHints(PopGroup& group);
   void AwaitCheck(const PopPtr& pop);

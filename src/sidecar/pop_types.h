@@ -10,16 +10,19 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sidecar/requests.h"
 #include "state/group_backoff.h"
+#include "state/id_set.h"
 #include "state/ready_ring.h"
 
 namespace queen::sidecar {
@@ -118,6 +121,9 @@ struct PopGroup {
   bool check_queued = false;
   int checks_in_flight = 0;
   int64_t forgotten = 0;  // how often its names and ring were dropped
+  // Hints that are not in the ring yet, each once, and when they enter it (see Postpone).
+  std::deque<std::pair<int64_t, PartitionId>> postponed;
+  state::IdSet in_postponed;
 
   // The slow background resolve.
   int64_t used_ms = 0;  // when the last pop came

@@ -164,9 +164,18 @@ void PopStateMachine::OnTimer() {
   int64_t next = deadlines_.empty() ? now + limits_.check.max_ms : deadlines_.begin()->first;
   if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
   if (tail_due_ms_ != 0) next = std::min(next, tail_due_ms_);
+  bool any_postponed = false;
   for (auto& [key, group] : groups_) {
     for (const PartitionId partition : group->ring.MoveDue(now)) {
       WakeWaiters(*group, partition, {});
+    }
+    if (!group->postponed.empty()) {
+      HintPostponed(*group, now);
+      if (InUse(*group)) QueueCheck(*group);
+    }
+    if (!group->postponed.empty()) {
+      any_postponed = true;
+      next = std::min(next, group->postponed.front().first);
     }
     if (!group->awaited()) {
       group->backoff.Disarm();
@@ -184,7 +193,7 @@ void PopStateMachine::OnTimer() {
     }
   }
   if (held_back_) next = std::min(next, now + kHeldBackMs);
-  if (!pops_.empty() || !resting_.empty()) SetTimer(std::max(next, now + 1));
+  if (!pops_.empty() || !resting_.empty() || any_postponed) SetTimer(std::max(next, now + 1));
 }
 
 // The net under lost hints. Whoever waits for any partition is served by a read of the tail, and

@@ -5,6 +5,7 @@ import time
 from history.run import check, new_seed
 from history.workload import Plan
 from support.shared_state import shared_state, wait_acquainted
+from support.udp import Wire
 
 
 def address(broker):
@@ -36,6 +37,22 @@ def test_three_brokers_that_tell_each_other(postgres, make_cluster):
     addresses = [address(broker) for broker in brokers]
     assert check(Plan(20_000, seed=new_seed(), push_to=addresses[:2], pop_from=addresses[1:]))
     assert all(shared_state(broker)["hints"]["received"] > 0 for broker in brokers[1:])
+
+
+def test_two_brokers_and_half_of_what_they_tell(postgres, make_cluster, closing):
+    """The other half is lost; what arrives arrives twice."""
+    wires = []
+
+    def name_the_wire(ports, _):
+        if not wires:
+            wires.append(closing(Wire(ports, seed=new_seed())))
+        return f"127.0.0.1:{wires[0].port}"
+    brokers = make_cluster(postgres, 2, name_the_wire)
+    wait_acquainted(brokers)
+    wires[0].loss, wires[0].twice = 0.5, True
+    addresses = [address(broker) for broker in brokers]
+    assert check(Plan(10_000, seed=new_seed(), push_to=addresses[:1], pop_from=addresses[::-1]))
+    assert shared_state(brokers[1])["udp"]["packets_dropped"]["replayed"] > 0
 
 
 def test_a_broker_is_killed_while_others_hold_the_rest(postgres, make_cluster):

@@ -13,8 +13,8 @@ def _ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
-def reason_to_skip():
-    """Why this machine has no namespaces for us, or None."""
+def reason_to_skip(impaired=False):
+    """Why this machine has no namespaces for us, or None; `impaired`: with links that lose and delay."""
     for tool in ("ip", "tc"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed (Debian: iproute2)"
@@ -24,11 +24,12 @@ def reason_to_skip():
     try:
         _ip("netns", "add", name)
         try:
-            _ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "lo", "root", "netem", "loss", "1%")
+            if impaired:
+                _ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "lo", "root", "netem", "loss", "1%")
         finally:
             _ip("netns", "del", name)
     except subprocess.CalledProcessError as error:
-        return f"this machine refuses: {error.stderr.strip()}"
+        return f"this kernel refuses `{' '.join(error.cmd)}`: {error.stderr.strip()}"
     return None
 
 
@@ -72,6 +73,12 @@ class Namespaces:
         """What `tc netem` does to all that a namespace sends, such as "loss", "20%"."""
         subprocess.run(["ip", "netns", "exec", self.name(number), "tc", "qdisc", "replace", "dev", "eth0", "root",
                         "netem", *netem], check=True, capture_output=True)
+
+    def cut_off(self, number, cut=True):
+        """Whether a namespace and the others reach each other; from here all are reached all the same."""
+        for other in range(self.count):
+            for one, to in ((number, other), (other, number)) if other != number else ():
+                _ip("-n", self.name(one), "route", "add" if cut else "del", "blackhole", f"{self.address(to)}/32")
 
     def close(self):
         """Removes all of it."""
