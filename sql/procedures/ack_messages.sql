@@ -1,11 +1,12 @@
--- requires: announce, apply_verdicts, bits, drop_stale_progress, dead_letter
+-- requires: announce, apply_verdicts, await_standby, bits, drop_stale_progress, dead_letter
 -- Verdicts on delivered messages. One row of the key arrays is one (partition, group): callers' acks
 -- are folded first, since a second row of the same key would be judged before the first.
 --   p_leases          the lease the verdicts are given under; NULL = whichever is current
 --   p_bases, p_dones  completed messages: bit i of p_dones is offset p_bases + i
 --   p_cumulatives     everything delivered up to this offset is completed too, or NULL
 --   p_retry_froms     this message and what follows it are handed back uncounted, the lease ends
---   p_ends            end the lease whatever is left unsettled
+--   p_ends            true: end the lease whatever is left unsettled. NULL: its consumer keeps it on purpose, so
+--                     what it still holds is no delivery that nobody survived. false: neither
 --   p_item_*          single verdicts in the order they were given: ordinal of the key, offset,
 --                     `failed`, `dlq`, `retry`, `cumulative` or `before` (cumulative without the
 --                     message itself), error text. `retry` and `cumulative` as above, but any number
@@ -92,6 +93,7 @@ BEGIN
                CASE WHEN NOT j.released THEN j.lease_id END, CASE WHEN NOT j.released THEN j.lease_until END,
                CASE WHEN NOT j.released THEN j.lease_end END, CASE WHEN NOT j.released THEN j.lease_seconds END,
                CASE WHEN queen.bits_get(j.new_failed, 0) THEN 0   -- the head has a verdict
+                    WHEN j.ends IS NULL AND NOT j.released THEN 0
                     WHEN j.new_cursor = j.cursor THEN j.deliveries - CASE WHEN j.released THEN 1 ELSE 0 END
                     WHEN j.released THEN 0 ELSE 1 END,
                CASE WHEN j.any_failed AND j.retry_delay > 0
@@ -132,6 +134,9 @@ BEGIN
         INSERT INTO queen.batches (broker, n, partitions) VALUES (p_broker, p_n, v_freed);
     ELSE
         PERFORM queen.announce(v_freed, coalesce(p_broker, 0));
+        IF array_remove(v_epochs, NULL) = '{}' THEN  -- nothing is written; what is settled may be answered as success
+            PERFORM queen.await_standby();
+        END IF;
     END IF;
 
     RETURN QUERY

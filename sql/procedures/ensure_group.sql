@@ -4,8 +4,10 @@
 -- made after, or at the same moment as, the group's first pop of its family (find_family.sql).
 --   p_mode  all, new or time (with p_time); NULL: the group is only looked for, and no row also means
 --           that there is none
+-- Without sequential scans: what is looked up by name is one probe, also where a session has made its plans
+-- when the tables were small.
 CREATE OR REPLACE FUNCTION queen.ensure_group(p_queue text, p_group text, p_mode text, p_time timestamptz)
-RETURNS TABLE (queue_id int, group_id int, created boolean) LANGUAGE plpgsql AS $$
+RETURNS TABLE (queue_id int, group_id int, created boolean) LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
     v_queue_id int;
     v_group_id int;
@@ -15,7 +17,8 @@ DECLARE
     v_time     timestamptz := CASE WHEN p_mode = 'time' THEN p_time END;
 BEGIN
     SELECT q.id, g.id INTO v_queue_id, v_group_id
-    FROM queen.queues q LEFT JOIN queen.groups g ON g.queue_id = q.id AND g.name = p_group
+    FROM queen.queues q
+    LEFT JOIN LATERAL (SELECT x.id FROM queen.groups x WHERE x.queue_id = q.id AND x.name = p_group LIMIT 1) g ON true
     WHERE q.name = p_queue;
     IF v_group_id IS NULL AND p_mode IS NULL THEN RETURN; END IF;
     IF v_queue_id IS NULL THEN

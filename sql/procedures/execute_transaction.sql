@@ -1,11 +1,23 @@
 -- requires: locks, push_messages, ack_messages, find_messages, dedup, bits
+-- A group that has settled the message at p_seq, NULL when there is none.
+CREATE OR REPLACE FUNCTION queen.group_that_settled(p_partition int, p_seq bigint)
+RETURNS int LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT g.id FROM queen.partitions p JOIN queen.groups g ON g.queue_id = p.queue_id
+            CROSS JOIN LATERAL (
+                SELECT r.cursor, r.settled FROM queen.progress r
+                WHERE r.partition_id = p.id AND r.group_id = g.id ORDER BY r.epoch DESC LIMIT 1) s
+            WHERE p.id = p_partition AND (p_seq < s.cursor OR queen.bits_get(s.settled, p_seq - s.cursor))
+            ORDER BY g.id LIMIT 1);
+END $$;
+
 -- Pushes and acks, all or nothing. Locks in the one order: partitions, progress, dead letters, segments.
 -- Waits for busy partitions: nobody else's work is in this call.
 --   p_broker, p_n       the key in queen.batches; p_n NULL = none is written
 --   p_partitions ..     segments as in push_messages; p_push_indexes: for each pushed message, in order
 --                       of segments and lines, the number of its operation
 --   p_ack_*             one row per ack, in order: number of the operation; partition; group (NULL = that
---                       of the lease); lease (NULL = one of p_required_leases if there are any, else the
+--                       of the lease, or of a replay any that has settled the message); lease (NULL = one of p_required_leases if there are any, else the
 --                       current one); transactionId; offset if the caller knows it, else NULL; `completed`,
 --                       `failed`, `dlq` or `retry`; cumulative; error text
 -- Answers a row per segment (part `push`: status `queued`, base_seq, created_at) and per ack (part `ack`:
@@ -79,6 +91,14 @@ BEGIN
             WHERE u.group_id IS NULL AND r.partition_id = u.partition_id
               AND (r.lease_id = u.lease OR u.lease IS NULL AND r.lease_id = ANY (p_required_leases))
             ORDER BY r.epoch DESC LIMIT 1) b ON true;
+        -- The lease is swept. With every push stored this can only be a replay: what it acked is settled, and which
+        -- group that was under is found by it.
+        IF array_position(v_groups, NULL) IS NOT NULL AND v_pushes > 0 AND NOT EXISTS (
+            SELECT FROM generate_series(1, v_pushes) i
+            WHERE (SELECT count(*) FROM queen.find_transactions(p_partitions[i], p_txns[i], 0, 0)) <> p_counts[i]) THEN
+            SELECT array_agg(coalesce(u.group_id, queen.group_that_settled(u.partition_id, u.seq)) ORDER BY u.ordinal) INTO v_groups
+            FROM unnest(p_ack_partitions, v_groups, v_seqs) WITH ORDINALITY AS u(partition_id, group_id, seq, ordinal);
+        END IF;
         IF cardinality(p_required_leases) > 0 THEN
             SELECT array_agg(coalesce(u.lease, b.lease_id, p_required_leases[1]) ORDER BY u.ordinal) INTO v_leases
             FROM unnest(p_ack_partitions, v_groups, p_ack_leases) WITH ORDINALITY AS u(partition_id, group_id, lease, ordinal)

@@ -27,7 +27,7 @@ BEGIN
         SELECT q.name FROM queen.queues q
         WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)
           AND NOT EXISTS (SELECT FROM queen.groups g WHERE g.queue_id = q.id AND g.name = p_group)
-        ORDER BY q.id LOOP
+        ORDER BY q.name LOOP  -- the order of ensure_groups
         PERFORM queen.ensure_group(v_name, p_group, p_mode, p_time);
     END LOOP;
 
@@ -56,7 +56,7 @@ BEGIN
                               OR f.namespace IS NULL AND f.task = q.task
         WHERE q.id = ANY (p_queues)
           AND NOT EXISTS (SELECT FROM queen.family_queues j WHERE j.queue_id = q.id AND j.family_id = f.id)
-        ORDER BY q.id, f.id LOOP
+        ORDER BY q.name, f.group_name, f.id LOOP  -- the order of ensure_groups
         IF v.later THEN PERFORM queen.ensure_group(v.name, v.group_name, v.start_mode, v.start_time); END IF;
         INSERT INTO queen.family_queues (family_id, queue_id) VALUES (v.family_id, v.id) ON CONFLICT DO NOTHING;
         PERFORM queen.ensure_group(v.name, v.group_name, v.start_mode, v.start_time);

@@ -1,4 +1,4 @@
--- requires: dedup, locks
+-- requires: await_standby, dedup, locks
 -- Appends segments. One row of the parallel arrays is one segment; several rows may be of one
 -- partition and are appended in the order given. All of a partition's rows are stored or none.
 --   p_broker, p_n    the key of this transaction in queen.batches; p_n NULL = none is written
@@ -96,6 +96,7 @@ BEGIN
         CROSS JOIN LATERAL queen.find_transactions(p_partitions[u.ordinal], p_txns[u.ordinal],
                                                    p_known_froms[u.ordinal], p_known_tos[u.ordinal]) f;
         IF v_dup_rows IS NOT NULL THEN
+            PERFORM queen.await_standby();
             SELECT array_agg(CASE WHEN u.status <> 'queued' THEN u.status
                                   WHEN u.ordinal = ANY (v_dup_rows) THEN 'duplicate'
                                   WHEN u.partition_id IN (SELECT p_partitions[d] FROM unnest(v_dup_rows) d) THEN 'again'

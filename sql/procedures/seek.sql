@@ -16,10 +16,8 @@ DECLARE
     v_queue_id int;
     v_group_id int;
     v_ids      int[];
-    v_left     int[];
-    v_won_ids  int[];
-    v_epochs   bigint[];
-    v_lost     int[];
+    v_id       int;
+    v_epoch    bigint;
 BEGIN
     SELECT g.queue_id, g.id INTO v_queue_id, v_group_id
     FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id AND g.name = p_group WHERE q.name = p_queue;
@@ -30,29 +28,25 @@ BEGIN
     v_ids := ARRAY(SELECT p.id FROM queen.partitions p
                    WHERE p.queue_id = v_queue_id AND p.id > p_after AND (p_partition IS NULL OR p.name = p_partition)
                    ORDER BY p.id LIMIT p_limit);
-    v_left := v_ids;
-    WHILE cardinality(v_left) > 0 LOOP  -- once, and again for those where somebody was faster
-        WITH inserted AS (
+    -- Key by key, each until it is won: whoever waits for a key here holds only lower ones, as everywhere.
+    FOREACH v_id IN ARRAY v_ids LOOP
+        LOOP
             INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
-            SELECT u.id, v_group_id, coalesce(s.epoch, 0) + 1,
+            SELECT v_id, v_group_id, coalesce(s.epoch, 0) + 1,
                    CASE p_mode WHEN 'end' THEN coalesce(n.seq_end, 0)
-                               WHEN 'after' THEN queen.first_seq_at(u.id, p_time + interval '1 microsecond')
+                               WHEN 'after' THEN queen.first_seq_at(v_id, p_time + interval '1 microsecond')
                                WHEN 'offset' THEN least(greatest(p_offset, 0), coalesce(n.seq_end, 0)) END, v_now
-            FROM unnest(v_left) AS u(id)
+            FROM (VALUES (v_id)) AS u(id)
             LEFT JOIN LATERAL (
                 SELECT r.epoch FROM queen.progress r WHERE r.partition_id = u.id AND r.group_id = v_group_id
                 ORDER BY r.epoch DESC LIMIT 1) s ON true
             LEFT JOIN LATERAL (
                 SELECT t.base_seq + t.count AS seq_end FROM queen.segments t WHERE t.partition_id = u.id
                 ORDER BY t.base_seq DESC LIMIT 1) n ON true
-            ORDER BY u.id
             ON CONFLICT DO NOTHING
-            RETURNING queen.progress.partition_id, queen.progress.epoch)
-        SELECT array_agg(i.partition_id), array_agg(i.epoch) INTO v_won_ids, v_epochs FROM inserted i;
-        v_lost := queen.drop_stale_progress(v_won_ids,
-            array_fill(v_group_id, ARRAY[coalesce(cardinality(v_won_ids), 0)]), v_epochs);
-        v_left := ARRAY(SELECT u.id FROM unnest(v_left) AS u(id)
-                        WHERE NOT u.id = ANY (coalesce(v_won_ids, '{}')) OR u.id IN (SELECT v_won_ids[l] FROM unnest(v_lost) l) ORDER BY u.id);
+            RETURNING queen.progress.epoch INTO v_epoch;
+            EXIT WHEN FOUND AND cardinality(queen.drop_stale_progress(ARRAY[v_id], ARRAY[v_group_id], ARRAY[v_epoch])) = 0;
+        END LOOP;
     END LOOP;
 
     DELETE FROM queen.group_starts b WHERE b.group_id = v_group_id AND b.partition_id = ANY (v_ids);

@@ -22,6 +22,7 @@ BEGIN
     IF NOT coalesce(p_reset, false) THEN
         RAISE EXCEPTION 'config_hash mismatch' USING ERRCODE = 'QN409', DETAIL = format('stored=%s', v_query.config_hash);
     END IF;
+    INSERT INTO queen.retired_queries (query_id) VALUES (v_query.id);
     UPDATE queen.stream_queries s
     SET id = gen_random_uuid(), source_queue = p_source, sink_queue = p_sink, config_hash = p_hash
     WHERE s.name = p_name RETURNING s.id INTO query_id;
@@ -44,13 +45,14 @@ $$;
 -- One cycle: ack, state and pushes, all or nothing, in the one lock order.
 --   p_ack_seq     the verdict p_ack_kind (`completed`, `failed`, `dlq`, `retry`) on everything delivered up to
 --                 this offset; NULL = no ack
---   p_release     end the lease of the partition, settled or not (without an ack there need not be
---                 one); false: it expires, and what it still holds does not count for maxDeliveries
+--   p_release     end the lease of the ack, settled or not. A cycle without an ack names no lease and ends none
+--                 (docs/decisions/0004). false: the lease expires, and what it still holds does not count
+--                 for maxDeliveries
 --   p_op_*        state: key, value (NULL = delete) and the value's windowEnd; the last of a key counts
 --   p_partitions  the pushes, as in push_messages
 -- Answers a row `ack` (settled: how many verdicts counted, released, dead: went to the dead letters) when
--- there was one or p_release, and a row `push` per segment. Raises QN105 (no such query), and QN102, QN103,
--- QN012, QN104, QN404, 40001 as execute_transaction does.
+-- there was one, and a row `push` per segment. Raises QN105 (no such query), and QN102, QN103, QN012,
+-- QN104, QN404, 40001 as execute_transaction does.
 CREATE OR REPLACE FUNCTION queen.stream_cycle(
     p_broker bigint, p_n bigint, p_query_id uuid, p_partition_id int, p_group_id int, p_lease uuid,
     p_ack_seq bigint, p_ack_kind text, p_ack_error text, p_release boolean,
@@ -66,6 +68,7 @@ DECLARE
     v_seqs   bigint[];
     v_ack    record;
     v_bad    record;
+    v_key    text;
 BEGIN
     IF NOT EXISTS (SELECT FROM queen.stream_queries s WHERE s.id = p_query_id) THEN
         RAISE EXCEPTION 'No such query' USING ERRCODE = 'QN105';
@@ -74,46 +77,47 @@ BEGIN
         PERFORM queen.lock_partitions(p_partitions);
     END IF;
 
-    -- what the verdict is about: delivered, up to the offset, and without one
-    SELECT ARRAY(SELECT q FROM generate_series(s.cursor, least(p_ack_seq, s.lease_end - 1)) q
-                 WHERE NOT queen.bits_get(s.settled, q - s.cursor) AND NOT queen.bits_get(s.failed, q - s.cursor))
-    INTO v_seqs
-    FROM queen.progress s WHERE s.partition_id = p_partition_id AND s.group_id = p_group_id
-    ORDER BY s.epoch DESC LIMIT 1;
-    v_seqs := coalesce(v_seqs, '{}');
-    SELECT a.* INTO v_ack
-    FROM queen.ack_messages(p_broker, CASE WHEN v_pushes = 0 THEN p_n END, ARRAY[p_partition_id], ARRAY[p_group_id],
-        ARRAY[p_lease], ARRAY[0::bigint], ARRAY[NULL::text],
-        ARRAY[CASE WHEN p_ack_kind = 'completed' THEN p_ack_seq END],
-        ARRAY[CASE WHEN p_ack_kind = 'retry' THEN v_seqs[1] END], ARRAY[p_release],
-        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(1, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
-        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN v_seqs ELSE '{}' END,
-        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_kind, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
-        CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_error, ARRAY[cardinality(v_seqs)]) ELSE '{}' END) a;
-    IF v_ack.state = 'again' THEN
-        RAISE EXCEPTION 'another change came between' USING ERRCODE = '40001';
-    ELSIF p_ack_seq IS NOT NULL AND (p_ack_seq < v_ack.cursor
-            OR queen.bits_get(v_ack.settled::bit varying, p_ack_seq - v_ack.cursor)) THEN
-        RAISE EXCEPTION 'Message already settled' USING ERRCODE = 'QN103';
-    ELSIF p_ack_seq IS NOT NULL AND v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
-        RAISE EXCEPTION 'Invalid or expired lease' USING ERRCODE = 'QN102';
-    END IF;
-    -- A gate that lets nothing or not everything through: not a delivery that its consumer did not survive.
-    IF v_ack.state = 'applied' AND NOT v_ack.released THEN  -- its row is ours until we commit: a change to it waits for nobody
-        UPDATE queen.progress r SET deliveries = 0
-        WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
-          AND r.epoch = (SELECT x.epoch FROM queen.progress x
-                         WHERE x.partition_id = p_partition_id AND x.group_id = p_group_id
-                         ORDER BY x.epoch DESC LIMIT 1);
-    END IF;
-    IF p_ack_seq IS NOT NULL OR p_release THEN
-        RETURN QUERY SELECT 'ack', NULL::int, NULL::bigint, NULL::timestamptz,
-            CASE WHEN p_ack_seq IS NULL THEN 0 ELSE cardinality(v_seqs) END, coalesce(v_ack.released, false), v_ack.dead_seqs IS NOT NULL;
+    IF p_ack_seq IS NOT NULL OR NOT p_release THEN
+        -- What the verdict is about: delivered under the lease, up to the offset, and without one. No lease
+        -- is longer than 10,000 offsets; where there is none, nothing is looked at.
+        SELECT ARRAY(SELECT q FROM generate_series(s.cursor, p_ack_seq) q
+                     WHERE NOT queen.bits_get(s.settled, q - s.cursor) AND NOT queen.bits_get(s.failed, q - s.cursor))
+        INTO v_seqs
+        FROM (SELECT r.* FROM queen.progress r WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id
+              ORDER BY r.epoch DESC LIMIT 1) s
+        WHERE s.lease_until > v_now AND (p_lease IS NULL OR s.lease_id = p_lease) AND p_ack_seq < s.lease_end;
+        v_seqs := coalesce(v_seqs, '{}');
+        SELECT a.* INTO v_ack
+        FROM queen.ack_messages(p_broker, CASE WHEN v_pushes = 0 THEN p_n END, ARRAY[p_partition_id], ARRAY[p_group_id],
+            ARRAY[p_lease], ARRAY[0::bigint], ARRAY[NULL::text],
+            ARRAY[CASE WHEN p_ack_kind = 'completed' THEN p_ack_seq END],
+            ARRAY[CASE WHEN p_ack_kind = 'retry' THEN v_seqs[1] END], ARRAY[CASE WHEN p_release THEN true END],
+            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(1, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
+            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN v_seqs ELSE '{}' END,
+            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_kind, ARRAY[cardinality(v_seqs)]) ELSE '{}' END,
+            CASE WHEN p_ack_kind IN ('failed', 'dlq') THEN array_fill(p_ack_error, ARRAY[cardinality(v_seqs)]) ELSE '{}' END) a;
+        IF v_ack.state = 'again' THEN
+            RAISE EXCEPTION 'another change came between' USING ERRCODE = '40001';
+        ELSIF p_ack_seq < v_ack.cursor OR queen.bits_get(v_ack.settled::bit varying, p_ack_seq - v_ack.cursor) THEN
+            RAISE EXCEPTION 'Message already settled' USING ERRCODE = 'QN103';
+        ELSIF p_ack_seq IS NOT NULL AND v_ack.state <> 'applied' OR p_ack_seq >= v_ack.lease_end THEN
+            RAISE EXCEPTION 'Invalid or expired lease' USING ERRCODE = 'QN102';
+        END IF;
+        IF p_ack_seq IS NOT NULL THEN
+            RETURN QUERY SELECT 'ack', NULL::int, NULL::bigint, NULL::timestamptz, cardinality(v_seqs), v_ack.released,
+                v_ack.dead_seqs IS NOT NULL;
+        END IF;
+    ELSIF v_pushes = 0 AND p_n IS NOT NULL THEN
+        INSERT INTO queen.batches (broker, n, partitions) VALUES (p_broker, p_n, '{}');
     END IF;
 
-    DELETE FROM queen.stream_state s USING unnest(p_op_keys) AS o(key)
-    WHERE s.query_id = p_query_id AND s.partition_id = p_partition_id AND s.key = o.key
-      AND p_op_values[(SELECT max(i) FROM generate_subscripts(p_op_keys, 1) i WHERE p_op_keys[i] = o.key)] IS NULL;
+    -- One probe per key: as a join it may be planned as a walk over all keys for each.
+    FOR v_key IN SELECT o.key FROM (SELECT DISTINCT ON (u.key) u.key, u.value FROM unnest(p_op_keys, p_op_values)
+                     WITH ORDINALITY AS u(key, value, ordinal) ORDER BY u.key, u.ordinal DESC) o
+                 WHERE o.value IS NULL ORDER BY o.key LOOP
+        DELETE FROM queen.stream_state s
+        WHERE s.query_id = p_query_id AND s.partition_id = p_partition_id AND s.key = v_key;
+    END LOOP;
     INSERT INTO queen.stream_state (query_id, partition_id, key, value, window_end, updated_at)
     SELECT p_query_id, p_partition_id, o.key, o.value, o.window_end, v_now
     FROM (SELECT DISTINCT ON (u.key) u.* FROM unnest(p_op_keys, p_op_values, p_op_window_ends)
@@ -138,16 +142,4 @@ BEGIN
             END IF;
         END LOOP;
     END IF;
-END $$;
-
--- Removes state of queries that were reset or are gone, at most p_limit rows.
-CREATE OR REPLACE FUNCTION queen.sweep_stream_state(p_limit int) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-    v_removed int;
-BEGIN
-    DELETE FROM queen.stream_state s WHERE (s.query_id, s.partition_id, s.key) IN (
-        SELECT x.query_id, x.partition_id, x.key FROM queen.stream_state x
-        WHERE NOT EXISTS (SELECT FROM queen.stream_queries q WHERE q.id = x.query_id) LIMIT p_limit);
-    GET DIAGNOSTICS v_removed = ROW_COUNT;
-    RETURN v_removed;
 END $$;

@@ -87,6 +87,28 @@ BEGIN
     ASSERT v_sum = 'ack 1 settled 1', v_sum;
 END $$;
 
+-- a replay that names no group, when nothing is left of its lease: known by its pushes, all of which are stored
+DO $$
+DECLARE v_in int := test.partition('swept'); v_out int := test.partition('swept.out'); v_g int := test.groupid('swept'); v_h int := test.groupid('swept', 'h');
+    v_lease uuid := gen_random_uuid(); v_sum text; v_call text;
+BEGIN
+    PERFORM test.push(v_in, 3, E's0\ns1\ns2');
+    PERFORM test.pop(v_in, v_h, gen_random_uuid(), 1);
+    PERFORM test.pop(v_in, v_g, v_lease, 3);
+    v_call := format('test.transaction(ARRAY[%s], ARRAY[E''1\n2''], ARRAY[E''w1\nw2''], ARRAY[%s, %s], ARRAY[NULL, NULL]::int[], ARRAY[%L, %L]::uuid[], ARRAY[''s0'', ''s2''])', v_out, v_in, v_in, v_lease, v_lease);
+    v_sum := test.summary(v_call);
+    ASSERT v_sum = 'ack 1 applied 0, ack 2 applied 2, push 1 queued 0', v_sum;
+    PERFORM test.ack(v_in, v_g, v_lease, p_ends => true);
+    PERFORM queen.sweep_progress(0, 0, 1000);
+    ASSERT NOT EXISTS (SELECT FROM queen.progress WHERE lease_id = v_lease), 'the lease is not swept';
+    v_sum := test.summary(v_call);
+    ASSERT v_sum = 'ack 1 settled 0, ack 2 settled 2, push 1 duplicate 0:0, push 1 duplicate 1:1', v_sum;
+    -- not one that pushes something else, or acks what nobody has settled, or nothing but acks
+    PERFORM test.fails('SELECT ' || replace(v_call, 'w2', 'w3'), 'QN102');
+    PERFORM test.fails('SELECT ' || replace(v_call, '''s2''', '''s1'''), 'QN102');
+    PERFORM test.fails(format('SELECT test.transaction(p_ack_partitions => ARRAY[%s], p_ack_groups => ARRAY[NULL]::int[], p_ack_leases => ARRAY[%L]::uuid[], p_ack_txns => ARRAY[''s0''])', v_in, v_lease), 'QN102');
+END $$;
+
 -- failed, retry, cumulative; own id; a verdict given earlier in the lease
 DO $$
 DECLARE v at; v_sum text; v_own text; v_lease uuid := gen_random_uuid(); d test.delivery;

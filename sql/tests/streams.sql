@@ -63,9 +63,17 @@ BEGIN
     ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_release => false, p_keys => '{k1,k2}', p_values => ARRAY[NULL, '2']) IS NULL;
     ASSERT (SELECT string_agg(key || '=' || value, ' ') FROM queen.get_stream_state(v.query_id, v_in, NULL, NULL, NULL)) = 'k2=2';
 
-    -- release without an ack and without a lease: nothing to end
-    ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_keys => '{k1}', p_values => ARRAY[NULL]::text[]) = 'ack 0';
-    ASSERT test.cycle(v.query_id, v_in, -1, NULL) = 'ack 0';
+    -- a cycle without an ack names no lease and ends none, whoever's is current
+    PERFORM test.push(v_in, 2);
+    PERFORM test.pop(v_in, v_g, v_lease, 2);
+    ASSERT test.cycle(v.query_id, v_in, v_g, NULL, p_keys => '{k1}', p_values => ARRAY[NULL]::text[]) IS NULL;
+    ASSERT (test.state(v_in, v_g)).lease_id = v_lease AND (test.state(v_in, v_g)).deliveries = 1;
+    ASSERT test.cycle(v.query_id, v_in, v_g, v_lease, 7) = 'ack 2 released';
+    ASSERT test.cycle(v.query_id, v_in, v_g, NULL) IS NULL;
+    ASSERT test.cycle(v.query_id, v_in, -1, NULL) IS NULL;
+    -- and is in the ledger all the same, so that what became of it can be asked
+    PERFORM queen.stream_cycle(9, 90, v.query_id, v_in, v_g, NULL, NULL, 'completed', NULL, true, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}');
+    ASSERT (SELECT committed FROM queen.resolve_batch(9, 90));
 
     -- reset: a new id, no state; the old worker is fenced off, the old state swept
     SELECT * INTO w FROM queen.register_stream_query('q', 's.in', 's.out', 'h2', true);
@@ -73,4 +81,75 @@ BEGIN
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, p_release => false)', v.query_id, v_in, v_g), 'QN105');
     ASSERT queen.sweep_stream_state(100) = 1;
     ASSERT NOT EXISTS (SELECT FROM queen.stream_state);
+    -- a cycle that was under way has left a row behind the sweep; later the old id is forgotten
+    INSERT INTO queen.stream_state (query_id, partition_id, key, value) VALUES (v.query_id, v_in, 'late', '1'), (w.query_id, v_in, 'k', '1');
+    ASSERT queen.sweep_stream_state(100) = 1;
+    ASSERT (SELECT string_agg(key, ' ') FROM queen.stream_state) = 'k';
+    ASSERT queen.sweep_stream_state(100) = 0;
+    ASSERT (SELECT count(*) FROM queen.retired_queries) = 1;
+    UPDATE queen.retired_queries SET retired_at = retired_at - interval '11 minutes';
+    ASSERT queen.sweep_stream_state(100) = 0;
+    ASSERT NOT EXISTS (SELECT FROM queen.retired_queries);
 END $$;
+
+-- Keys of SDKs: parts with U+001F between them, long ones of random text, and characters that mean something to LIKE.
+-- Found by prefix byte for byte.
+DO $$
+DECLARE
+    v_in   int := test.partition('s.keys');
+    v_id   uuid := (queen.register_stream_query('keys', 's.keys', NULL, 'h', false)).query_id;
+    v_us   text := chr(31);
+    v_long text := (SELECT string_agg(chr(33 + (random() * 90)::int), '') FROM generate_series(1, 2048));
+    v_keys text[];
+BEGIN
+    v_keys := ARRAY['w_1' || v_us || '10' || v_us || 'a', 'w_1' || v_us || '20' || v_us || E'b\n%', 'wx1' || v_us || '10', '%', '\', v_long];
+    PERFORM test.cycle(v_id, v_in, -1, NULL, p_keys => v_keys, p_values => array_fill('1'::text, '{6}'));
+    ASSERT (SELECT count(*) FROM queen.get_stream_state(v_id, v_in, v_keys, NULL, NULL)) = 6;
+    ASSERT (SELECT array_agg(key) FROM queen.get_stream_state(v_id, v_in, NULL, 'w_1' || v_us, NULL)) = v_keys[1:2];
+    ASSERT (SELECT array_agg(key) FROM queen.get_stream_state(v_id, v_in, NULL, '%', NULL)) = '{%}'
+       AND (SELECT array_agg(key) FROM queen.get_stream_state(v_id, v_in, NULL, '\', NULL)) = ARRAY['\']
+       AND (SELECT array_agg(key) FROM queen.get_stream_state(v_id, v_in, NULL, v_long, NULL)) = ARRAY[v_long];
+    PERFORM test.cycle(v_id, v_in, -1, NULL, p_keys => v_keys, p_values => array_fill(NULL::text, '{6}'));
+    ASSERT NOT EXISTS (SELECT FROM queen.get_stream_state(v_id, v_in, NULL, NULL, NULL));
+END $$;
+
+-- Without a lease of the caller's an ack far ahead is refused at once, not after a walk over every offset before it.
+SET statement_timeout = '10s';
+DO $$
+DECLARE
+    v_in    int := test.partition('s.far');
+    v_g     int := test.groupid('s.far');
+    v_id    uuid := (queen.register_stream_query('far', 's.far', NULL, 'h', false)).query_id;
+    v_lease uuid := gen_random_uuid();
+    v_kind  text;
+BEGIN
+    PERFORM test.push(v_in, 3);
+    FOREACH v_kind IN ARRAY ARRAY['completed', 'failed', 'dlq', 'retry'] LOOP
+        PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, 4000000000000000000, %L)', v_id, v_in, v_g, v_kind), 'QN102');
+    END LOOP;
+    PERFORM test.pop(v_in, v_g, v_lease, 1);
+    PERFORM test.ack(v_in, v_g, v_lease, '{0}');
+    FOREACH v_kind IN ARRAY ARRAY['completed', 'failed', 'dlq', 'retry'] LOOP   -- its lease has ended
+        PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, NULL, 4000000000000000000, %L)', v_id, v_in, v_g, v_kind), 'QN102');
+    END LOOP;
+    PERFORM test.pop(v_in, v_g, v_lease, 2);
+    FOREACH v_kind IN ARRAY ARRAY['completed', 'failed', 'dlq', 'retry'] LOOP   -- somebody else's, and its own
+        PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 4000000000000000000, %L)', v_id, v_in, v_g, gen_random_uuid(), v_kind), 'QN102');
+        PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 4000000000000000000, %L)', v_id, v_in, v_g, v_lease, v_kind), 'QN102');
+    END LOOP;
+    ASSERT (test.state(v_in, v_g)).lease_id = v_lease;
+    ASSERT test.cycle(v_id, v_in, v_g, v_lease, 2) = 'ack 2 released';
+END $$;
+
+-- As many state operations as a cycle may have are applied in one pass.
+DO $$
+DECLARE
+    v_in   int := test.partition('s.many');
+    v_id   uuid := (queen.register_stream_query('many', 's.many', NULL, 'h', false)).query_id;
+    v_keys text[] := ARRAY(SELECT 'k' || i FROM generate_series(1, 20000) i);
+BEGIN
+    PERFORM test.cycle(v_id, v_in, -1, NULL, p_keys => v_keys, p_values => array_fill('1'::text, '{20000}'));
+    PERFORM test.cycle(v_id, v_in, -1, NULL, p_keys => v_keys || v_keys[1], p_values => array_fill(NULL::text, '{20000}') || '2'::text);
+    ASSERT (SELECT string_agg(key || '=' || value, ' ') FROM queen.get_stream_state(v_id, v_in, NULL, NULL, NULL)) = 'k1=2';
+END $$;
+RESET statement_timeout;

@@ -1,4 +1,4 @@
--- The sweeps: old epochs, retention, batches. Small steps that never take the state or the end away.
+-- The sweeps: old epochs, retention, batches, what has an age. Small steps that never take the state or the end away.
 CREATE FUNCTION test.sweep(p_limit int DEFAULT 1000, p_partitions int DEFAULT 3) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v record; v_after int := 0; v_removed int := 0; v_blanked int := 0; v_messages bigint := 0; v_calls int := 0;
 BEGIN
@@ -107,4 +107,29 @@ BEGIN
     ASSERT (SELECT s.removed FROM queen.sweep_batches('5 minutes 30 seconds', 100, 0) s) = 5;
     ASSERT (SELECT max(n) FROM queen.batches) = 5;
     ASSERT (SELECT s.removed FROM queen.sweep_batches('0', 2, 0) s) = 2;
+END $$;
+
+-- what has an age: the oldest first, in steps; 0 days keep it; the young stay
+DO $$
+DECLARE
+    v_id int := test.partition('aged'); v record;
+BEGIN
+    FOR i IN 1..5 LOOP
+        PERFORM queen.record_trace(v_id, 't' || i, 'g', 'info', '{}', ARRAY['name', 'n' || i], 'w');
+        PERFORM queen.ensure_group('never made', 'g' || i, 'all', NULL);
+        INSERT INTO queen.dead_letters (partition_id, group_id, seq, created_at, payload, retry_count) VALUES (v_id, 1, i, now(), '1', 0);
+        UPDATE queen.traces SET created_at = created_at - i * interval '1 day' WHERE txn = 't' || i;
+        UPDATE queen.dead_letters SET failed_at = failed_at - i * interval '10 days' WHERE seq = i;
+        UPDATE queen.early_groups SET created_at = created_at - i * interval '2 days' WHERE group_name = 'g' || i;
+    END LOOP;
+    SELECT * INTO v FROM queen.sweep_aged(0, 0, 0, 100);
+    ASSERT v.removed = 0 AND NOT v.more, 'kept for ever';
+    SELECT * INTO v FROM queen.sweep_aged(2, 0, 0, 3);
+    ASSERT v.removed = 3 AND v.more, 'a step is full';
+    ASSERT (SELECT string_agg(txn, ' ' ORDER BY txn) FROM queen.traces) = 't1 t2', 'the oldest go first';
+    ASSERT (SELECT string_agg(name, ' ' ORDER BY name) FROM queen.trace_names) = 'n1 n2 name name', 'names go with their traces';
+    SELECT * INTO v FROM queen.sweep_aged(2, 25, 5, 100);
+    ASSERT v.removed = 7 AND NOT v.more, v.removed || ' removed';
+    ASSERT (SELECT count(*) = 1 FROM queen.traces) AND (SELECT array_agg(seq ORDER BY seq) = '{1,2}' FROM queen.dead_letters)
+       AND (SELECT string_agg(group_name, ' ' ORDER BY group_name) FROM queen.early_groups WHERE queue_name = 'never made') = 'g1 g2';
 END $$;

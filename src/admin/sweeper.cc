@@ -8,7 +8,7 @@
 namespace queen::admin {
 
 Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
-    : pool_(pool), batch_age_s_(intervals.batch_age_s), timer_(pool.loop(), [this] { Next(); }) {
+    : pool_(pool), intervals_(intervals), timer_(pool.loop(), [this] { Next(); }) {
   const auto idle_max = [](int64_t interval_ms) { return std::max(interval_ms, kIdlePauseMaxMs); };
   sweeps_ = {{"progress", intervals.progress_ms, idle_max(intervals.progress_ms),
               &Sweeper::StepProgress, &Sweeper::TakeProgress},
@@ -17,7 +17,10 @@ Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
              {"orphans", intervals.orphans_ms, intervals.orphans_ms, &Sweeper::StepOrphans,
               &Sweeper::TakeOrphans},
              {"batches", intervals.batches_ms, intervals.batches_ms, &Sweeper::StepBatches,
-              &Sweeper::TakeBatches}};
+              &Sweeper::TakeBatches},
+             {"aged", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepAged, &Sweeper::TakeAged},
+             {"streams", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepStreams,
+              &Sweeper::TakeStreams}};
 }
 
 void Sweeper::Start() {
@@ -119,7 +122,7 @@ pg::Batch Sweeper::StepBatches() {
   // Now and then from the beginning: a transaction may have committed behind those removed since.
   if (++batch_steps_ % kStepsPerThorough == 0) batches_after_ = 0;
   pg::Params params(3);
-  params.Int4(batch_age_s_).Int4(kRowsPerStep).Int8(batches_after_);
+  params.Int4(intervals_.batch_age_s).Int4(kRowsPerStep).Int8(batches_after_);
   return {storage::kSweepBatches, std::move(params)};
 }
 
@@ -127,6 +130,27 @@ Sweeper::Progress Sweeper::TakeBatches(const pg::Rows& rows) {
   const int32_t removed = rows.Int4(0, 0);
   batches_after_ = rows.Int8(0, 1);
   return {removed, removed == kRowsPerStep};
+}
+
+pg::Batch Sweeper::StepAged() {
+  pg::Params params(4);
+  params.Int4(intervals_.trace_days).Int4(intervals_.dead_letter_days);
+  params.Int4(intervals_.early_group_days).Int4(kRowsPerStep);
+  return {storage::kSweepAged, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeAged(const pg::Rows& rows) {
+  return {rows.Int4(0, 0), rows.Bool(0, 1)};
+}
+
+pg::Batch Sweeper::StepStreams() {
+  pg::Params params(1);
+  params.Int4(kRowsPerStep);
+  return {storage::kSweepStreamState, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeStreams(const pg::Rows& rows) {
+  return {rows.Int4(0, 0), rows.Int4(0, 0) == kRowsPerStep};
 }
 
 }  // namespace queen::admin

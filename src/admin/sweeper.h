@@ -5,6 +5,8 @@
 //   segments   messages past retention, completed retention or their maximum wait
 //   orphans    rows of deleted queues, partitions and groups
 //   batches    the ledger of write transactions, once nobody can ask about them any more
+//   aged       traces, dead letters and starts of groups whose queue never came, past their days
+//   streams    the state of streaming queries that were reset
 //
 // Each step is a short transaction with a limit: a long one would keep every old row of the
 // database alive. One step is in flight at a time, so sweeping never takes more than one connection
@@ -29,6 +31,11 @@ struct SweepIntervals {
   int64_t batches_ms = 10'000;
   // Of batches: longer than any broker may take to come back and ask what became of one.
   int32_t batch_age_s = 600;
+  int64_t aged_ms = 60'000;
+  // How long these are kept; 0: for ever.
+  int32_t trace_days = 30;
+  int32_t dead_letter_days = 365;
+  int32_t early_group_days = 30;
 };
 
 class Sweeper {
@@ -74,13 +81,17 @@ class Sweeper {
   Progress TakeOrphans(const pg::Rows& rows);
   pg::Batch StepBatches();
   Progress TakeBatches(const pg::Rows& rows);
+  pg::Batch StepAged();
+  Progress TakeAged(const pg::Rows& rows);
+  pg::Batch StepStreams();
+  Progress TakeStreams(const pg::Rows& rows);
 
   void Next();
   void OnStep(Sweep& sweep, const pg::BatchResult& result);
   void EndPass(Sweep& sweep);
 
   AdminPool& pool_;
-  const int32_t batch_age_s_;
+  const SweepIntervals intervals_;
   std::vector<Sweep> sweeps_;
   Timer timer_;
   bool stopped_ = true;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/query_params.h"
+#include "base/json_range.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 
@@ -39,6 +40,9 @@ constexpr std::array kNumbers = {
 constexpr std::array<std::string_view, 4> kSwitches = {"deadLetterQueue", "dlqAfterMaxRetries",
                                                        "retentionEnabled", "encryptionEnabled"};
 
+constexpr std::array<std::string_view, 5> kFields = {"queue", "namespace", "task", "options",
+                                                     "mode"};
+
 Status Invalid(std::string message) { return Status(Code::kInvalidRequest, std::move(message)); }
 
 Status CopyNumber(const NumberOption& option, const JsonValue& value, JsonWriter& writer) {
@@ -65,13 +69,34 @@ Status CopySwitch(std::string_view name, const JsonValue& value, bool can_encryp
   return Status::Ok();
 }
 
+bool IsOption(std::string_view name) {
+  return std::find(kSwitches.begin(), kSwitches.end(), name) != kSwitches.end() ||
+         std::any_of(kNumbers.begin(), kNumbers.end(),
+                     [name](const NumberOption& option) { return option.name == name; });
+}
+
+bool IsField(std::string_view name) {
+  return std::find(kFields.begin(), kFields.end(), name) != kFields.end();
+}
+
+// Appends the keys of `object` that nothing is known about, each once.
+void AppendUnknown(const JsonValue& object, bool (*known)(std::string_view),
+                   std::vector<std::string>& names) {
+  for (const JsonField& field : JsonFields(object)) {
+    if (names.size() == kIgnoredNamesMax) return;
+    if (known(field.key) || std::find(names.begin(), names.end(), field.key) != names.end()) {
+      continue;
+    }
+    names.emplace_back(field.key);
+  }
+}
+
 // The known options of `value`, checked, as a new object.
 Result<std::string> CopyOptions(const JsonValue& value, bool can_encrypt) {
   std::string out;
   JsonWriter writer(out);
   writer.BeginObject();
-  // PHP writes an empty object as [].
-  if (!value.absent_or_null() && value.raw() != "[]") {
+  if (!value.absent_or_null()) {
     if (!value.is_object()) return Invalid("options must be an object");
     for (const NumberOption& option : kNumbers) {
       const JsonValue found = value.Find(option.name);
@@ -118,7 +143,17 @@ Result<ConfigureRequest> ParseConfigure(std::string_view body, std::string_view 
   return request;
 }
 
-std::string WriteConfigureReply(std::string_view queue, const ConfigureResult& result) {
+std::vector<std::string> IgnoredNames(std::string_view body) {
+  std::vector<std::string> names;
+  const Result<JsonValue> value = ParseJson(body);
+  if (!value.ok()) return names;
+  AppendUnknown(*value, IsField, names);
+  AppendUnknown(value->Find("options"), IsOption, names);
+  return names;
+}
+
+std::string WriteConfigureReply(std::string_view queue, const ConfigureResult& result,
+                                const std::vector<std::string>& ignored) {
   std::string out;
   JsonWriter writer(out);
   writer.BeginObject();
@@ -130,6 +165,12 @@ std::string WriteConfigureReply(std::string_view queue, const ConfigureResult& r
   writer.Field("task", result.task);
   writer.Key("options");
   writer.Raw(result.options);
+  if (!ignored.empty()) {
+    writer.Key("ignored");
+    writer.BeginArray();
+    for (const std::string& name : ignored) writer.String(name);
+    writer.EndArray();
+  }
   writer.EndObject();
   return out;
 }
@@ -140,11 +181,12 @@ void HandleConfigure(const Context& context, const http::Request& request, http:
   if (!parsed.ok()) return reply.SendError(parsed.status());
   std::string queue = parsed->queue;
   context.admin.Configure(
-      *std::move(parsed), [&context, queue = std::move(queue),
-                           reply = std::move(reply)](Result<ConfigureResult> result) mutable {
+      *std::move(parsed),
+      [&context, queue = std::move(queue), ignored = IgnoredNames(request.body()),
+       reply = std::move(reply)](Result<ConfigureResult> result) mutable {
         if (!result.ok()) return reply.SendError(result.status());
         context.engine.QueueChanged(queue);
-        reply.Send(http::Response::Json(200, WriteConfigureReply(queue, *result)));
+        reply.Send(http::Response::Json(200, WriteConfigureReply(queue, *result, ignored)));
       });
 }
 

@@ -4,11 +4,14 @@
 //
 // Refused (400), naming the option: wrong types, negative numbers, numbers that do not fit, and
 // encryptionEnabled by a broker without a key.
-// Options nobody knows are ignored, null ones are as if left out.
+// Options nobody knows do nothing, and neither do options beside `options` instead of in it. The
+// reply names both in `ignored`, which is there only when there is something to name. Options that
+// are null are as if left out.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admin/requests.h"
 #include "api/context.h"
@@ -24,6 +27,11 @@ void HandleConfigure(const Context& context, const http::Request& request, http:
 Result<admin::ConfigureRequest> ParseConfigure(std::string_view body, std::string_view mode,
                                                bool can_encrypt);
 
-std::string WriteConfigureReply(std::string_view queue, const admin::ConfigureResult& result);
+// The names in `ignored`, in the order they came, at most this many.
+inline constexpr size_t kIgnoredNamesMax = 100;
+std::vector<std::string> IgnoredNames(std::string_view body);
+
+std::string WriteConfigureReply(std::string_view queue, const admin::ConfigureResult& result,
+                                const std::vector<std::string>& ignored);
 
 }  // namespace queen::api

@@ -37,7 +37,7 @@ TEST_F(ConfigureTest, KnownOptionsAreCopiedInNativeTypes) {
 }
 
 TEST_F(ConfigureTest, EmptyOptions) {
-  for (const std::string_view options : {"null", "{}", "[]"}) {
+  for (const std::string_view options : {"null", "{}"}) {
     const auto request =
         ParseConfigure(fmt::format(R"({{"queue":"q","options":{}}})", options), "", false);
     ASSERT_TRUE(request.ok()) << options;
@@ -64,8 +64,10 @@ TEST_F(ConfigureTest, BadBodies) {
   EXPECT_EQ(Ask("POST", kPath, R"({"queue":"a\u0000"})"),
             Refusal("queue must not contain control characters"));
   EXPECT_EQ(Ask("POST", kPath, R"({"queue":"q","task":1})"), Refusal("task must be a string"));
-  EXPECT_EQ(Ask("POST", kPath, R"({"queue":"q","options":5})"),
-            Refusal("options must be an object"));
+  for (const char* options : {"5", "[]", R"([{"leaseTime":60}])", R"("leaseTime")", "true"}) {
+    EXPECT_EQ(Ask("POST", kPath, fmt::format(R"({{"queue":"q","options":{}}})", options)),
+              Refusal("options must be an object"));
+  }
   EXPECT_TRUE(Ask("POST", kPath, "").starts_with("400 "));
   EXPECT_TRUE(manager_.configure.requests.empty());
 }
@@ -108,6 +110,28 @@ TEST_F(ConfigureTest, TellsAllAndTheEngine) {
                       R"("partitionId":"71756565-6e00-8070-8000-000000000009","queue":"q\"1",)"
                       R"("namespace":"n","task":"t","options":{"leaseTime":300}})");
   EXPECT_EQ(engine_.changed, std::vector<std::string>{"q\"1"});
+}
+
+TEST_F(ConfigureTest, NamesWhatItIgnored) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(IgnoredNames(R"({"queue":"q","namespace":"n","task":"t","mode":"merge","options":{}})"),
+            Names{});
+  EXPECT_EQ(IgnoredNames(R"({"queue":"q","options":{"leaseTme":5,"leaseTime":6,"ttl":null}})"),
+            Names{"leaseTme"});
+  EXPECT_EQ(IgnoredNames(R"({"queue":"q","leaseTime":5,"options":{"a":1,"a":2,"leaseTime":null}})"),
+            (Names{"leaseTime", "a"}));
+  std::string many = R"({"queue":"q","options":{)";
+  for (int i = 0; i < 200; ++i) many += fmt::format("{}\"o{}\":1", i == 0 ? "" : ",", i);
+  EXPECT_EQ(IgnoredNames(many + "}}").size(), kIgnoredNamesMax);
+
+  Send("POST", kPath, R"({"queue":"q","retryLimit":1,"options":{"lease\"Tme":5}})");
+  manager_.configure.done(admin::ConfigureResult{.queue_id = QueueId{7},
+                                                 .partition_id = PartitionId{9},
+                                                 .namespace_name = "",
+                                                 .task = "",
+                                                 .options = "{}"});
+  EXPECT_TRUE(Answer().ends_with(R"("options":{},"ignored":["retryLimit","lease\"Tme"]})"))
+      << Answer();
 }
 
 TEST_F(ConfigureTest, AFailure) {

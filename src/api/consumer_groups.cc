@@ -140,7 +140,9 @@ void HandleDeleteGroup(const Context& context, const http::Request& request, htt
   DeleteGroupRequest deletion;
   deletion.group = request.Param("group");
   if (!request.Param("queue").empty()) deletion.queue = request.Param("queue");
-  deletion.metadata = request.query().Bool("deleteMetadata", true);
+  const Result<bool> metadata = request.query().Bool("deleteMetadata", true);
+  if (!metadata.ok()) return reply.SendError(metadata.status());
+  deletion.metadata = *metadata;
   context.admin.DeleteGroup(
       deletion, [&context, deletion, reply = std::move(reply)](Result<int64_t> partitions) mutable {
         context.engine.QueueChanged(deletion.queue);

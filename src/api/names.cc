@@ -66,4 +66,14 @@ Status CheckTransactionId(const JsonText& id) {
   return Must(kField, fmt::format("not be longer than {} characters", kTransactionIdCharactersMax));
 }
 
+Status CheckStateKey(std::string_view field, const JsonText& key) {
+  if (key.text.size() > kStateKeyBytesMax) {
+    return Must(field, fmt::format("not be longer than {} bytes", kStateKeyBytesMax));
+  }
+  if (key.has_lone_surrogate) return Must(field, "not contain half of a surrogate pair");
+  if (key.text.find('\0') != key.text.npos) return Must(field, "not contain NUL");
+  if (!IsValidUtf8(key.text)) return Must(field, "be valid UTF-8");
+  return Status::Ok();
+}
+
 }  // namespace queen::api

@@ -14,6 +14,8 @@ namespace queen::api {
 
 inline constexpr size_t kNameBytesMax = 255;
 inline constexpr size_t kTransactionIdCharactersMax = 255;
+// An entry of the index on stream state must fit a third of a page of PostgreSQL, 2,704 bytes.
+inline constexpr size_t kStateKeyBytesMax = 2'048;
 
 // Ok, or a kInvalidRequest such as "queue must not contain control characters". An empty name is
 // ok; whether there must be one is the caller's question.
@@ -23,5 +25,9 @@ Status CheckName(std::string_view field, const JsonText& name);
 
 // A transactionId counts characters, not bytes.
 Status CheckTransactionId(const JsonText& id);
+
+// A key of stream state, or the beginning of one, is no name: SDKs build it of several parts with
+// control characters between them. It may hold any character but NUL.
+Status CheckStateKey(std::string_view field, const JsonText& key);
 
 }  // namespace queen::api

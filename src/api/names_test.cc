@@ -30,6 +30,26 @@ std::string Repeat(std::string_view text, int times) {
   return out;
 }
 
+std::string KeyProblem(std::string_view json) {
+  JsonScratch scratch;
+  return CheckStateKey("keys", ParseJson(json)->Text(scratch)).message();
+}
+
+TEST(StateKeys, AnyCharacterButNul) {
+  for (const std::string_view key : {R"("")", R"("w\u001f1769898605123\u001fuser 7")",
+                                     R"("a\nb\t\u007f\u0085")", R"("%_\\")", R"("\uD83D\uDC51")"}) {
+    EXPECT_EQ(KeyProblem(key), "") << key;
+  }
+  EXPECT_EQ(KeyProblem(R"("a\u0000")"), "keys must not contain NUL");
+  EXPECT_EQ(KeyProblem(R"("\uD800")"), "keys must not contain half of a surrogate pair");
+}
+
+TEST(StateKeys, LengthIsCountedInBytes) {
+  EXPECT_EQ(KeyProblem(Quoted(std::string(2'048, 'k'))), "");
+  EXPECT_EQ(KeyProblem(Quoted(Repeat("\xC3\xA9", 1'024))), "");
+  EXPECT_EQ(KeyProblem(Quoted(std::string(2'049, 'k'))), "keys must not be longer than 2048 bytes");
+}
+
 TEST(Names, AnythingPrintableIsAName) {
   for (const std::string_view name :
        {"", "orders", "a b", "a\"b\\c/&d", "\xC3\xA9", "\xF0\x9F\x91\x91", "%", "\xC2\xA0"}) {

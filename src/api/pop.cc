@@ -61,9 +61,17 @@ Status TakeGroup(const Query& query, int64_t now_micros, PopRequest& pop) {
 Status TakeWait(const Query& query, PopRequest& pop) {
   int64_t timeout_ms = kPopTimeoutMsDefault;
   QUEEN_RETURN_IF_ERROR(TakeNumber(query, "timeout", 0, kPopTimeoutMsMax, timeout_ms));
-  if (!query.Bool("wait")) return Status::Ok();
+  const Result<bool> wait = query.Bool("wait");
+  if (!wait.ok()) return wait.status();
+  if (!*wait) return Status::Ok();
   pop.wait_ms = timeout_ms >= kPopEarlyFromMs ? timeout_ms - kPopEarlyMs : timeout_ms;
   return Status::Ok();
+}
+
+// Whether whoever sent it loops over long polls. One who misspells `wait` may well do.
+bool MayWait(const Query& query) {
+  const Result<bool> wait = query.Bool("wait");
+  return !wait.ok() || *wait;
 }
 
 void Answer(const Context& context, bool wait, const std::string& group, http::Reply reply,
@@ -88,7 +96,9 @@ Result<PopRequest> ParsePop(const http::Request& request, int64_t now_micros) {
   QUEEN_RETURN_IF_ERROR(TakeNumber(query, "leaseTime", 0, kPopLeaseSecondsMax, pop.lease_seconds));
   QUEEN_RETURN_IF_ERROR(TakeWait(query, pop));
   QUEEN_RETURN_IF_ERROR(TakeGroup(query, now_micros, pop));
-  pop.auto_ack = query.Bool("autoAck");
+  const Result<bool> auto_ack = query.Bool("autoAck");
+  if (!auto_ack.ok()) return auto_ack.status();
+  pop.auto_ack = *auto_ack;
   return pop;
 }
 
@@ -111,7 +121,8 @@ void RefuseUnrouted(Loop& loop, const http::Request& request, http::Reply reply,
   for (std::string_view rest = request.raw_query(); !rest.empty();) {
     const std::string_view pair = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
-    wait = wait || pair == "wait=true" || pair == "wait=1";
+    const Result<Query> one = Query::Parse(pair);
+    wait = wait || (one.ok() && MayWait(*one));
   }
   SendPopError(loop, wait, std::move(reply), status);
 }
@@ -121,7 +132,7 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
   if (request.method() == http::Method::kHead) {
     return reply.SendError(Status(Code::kMethodNotAllowed));
   }
-  const bool wait = request.query().Bool("wait");
+  const bool wait = MayWait(request.query());
   Result<PopRequest> pop = ParsePop(request, WallMicros());
   if (!pop.ok()) return SendPopError(context.loop, wait, std::move(reply), pop.status());
   // The engine's answer and the client's leaving both need the reply.
@@ -131,6 +142,9 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
       *std::move(pop),
       [&context, wait, shared_reply, group = std::move(group)](Result<PopResult> result) {
         if (!*shared_reply) return;
+        if (result.ok() && result->leased && !shared_reply->connected()) {
+          context.engine.GiveBack(group, std::exchange(*result, PopResult{}));
+        }
         Answer(context, wait, group, std::move(*shared_reply), std::move(result));
       });
   if (!*shared_reply || !cancel) return;

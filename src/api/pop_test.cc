@@ -102,7 +102,8 @@ TEST_F(PopTest, Parameters) {
   EXPECT_EQ(pop.wait_ms, 2000);
   EXPECT_EQ(pop.start_mode, StartMode::kNew);
   EXPECT_EQ(With("consumerGroup=").group, "__QUEUE_MODE__");
-  EXPECT_FALSE(With("autoAck=yes&wait=false").auto_ack);
+  EXPECT_FALSE(With("autoAck=False&wait=false").auto_ack);
+  EXPECT_TRUE(With("autoAck=True&wait=").auto_ack);
 }
 
 TEST_F(PopTest, NumbersAreMovedIntoTheirRange) {
@@ -218,6 +219,10 @@ TEST_F(PopTest, RefusalsOfWaitingPopsTakeASecond) {
   EXPECT_FALSE(answered());
   EXPECT_GE(MillisUntilAnswered(), 950);
   EXPECT_EQ(response().status, 400);
+  Send("GET", "/api/v1/pop/queue/q?wait=yes");  // who writes that means to wait
+  EXPECT_FALSE(answered());
+  MillisUntilAnswered();
+  EXPECT_EQ(Answer(), Refusal("The query parameter \\\"wait\\\" must be true or false"));
 }
 
 TEST_F(PopTest, RefusalsOfGoneClientsAreForgotten) {
@@ -239,7 +244,7 @@ TEST_F(PopTest, HeadTakesNothing) {
 TEST_F(PopTest, WhatTheRouterRefusesIsLateToo) {
   for (const char* target :
        {"/api/v1/pop/queue/%zz?wait=true", "/api/v1/pop/queue/q?consumerGroup=%zz&wait=1",
-        "/api/v1/pop/queue/?wait=true"}) {
+        "/api/v1/pop/queue/?wait=True"}) {
     Send("GET", target);
     EXPECT_FALSE(answered()) << target;
     MillisUntilAnswered();

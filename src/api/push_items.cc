@@ -44,10 +44,9 @@ Fields ReadFields(JsonReader& reader) {
 }
 
 Status CheckTypes(const Fields& fields) {
+  if (!fields.queue.is_string()) return Invalid("Queue must be a string");
   // A string of length 0 is "" with its quotes.
-  if (!fields.queue.is_string() || fields.queue.raw().size() == 2) {
-    return Invalid("Queue must be a string");
-  }
+  if (fields.queue.raw().size() == 2) return Invalid("Queue must be a string that is not empty");
   if (!fields.partition.absent() && !fields.partition.is_string()) {
     return Invalid("Partition must be a string");
   }

@@ -98,7 +98,7 @@ Status ReadStateOp(const JsonValue& value, JsonScratch& scratch, StreamCycle& cy
   const JsonValue key = value.Find("key");
   if (!key.is_string()) return Invalid("state_ops.key", "must be a string");
   const JsonText text = key.Text(scratch);
-  QUEEN_RETURN_IF_ERROR(CheckName("state_ops.key", text));
+  QUEEN_RETURN_IF_ERROR(CheckStateKey("state_ops.key", text));
   if (cycle.ops.size() == kStateOpsMax) {
     return Status(Code::kPayloadTooLarge,
                   fmt::format("A cycle has at most {} state_ops", kStateOpsMax));
@@ -329,17 +329,21 @@ Result<StreamStateRequest> ParseStreamState(std::string_view text) {
     while (reader.NextElement()) {
       const JsonValue key = reader.Value();
       if (!key.is_string()) return Invalid("keys", "must be an array of strings");
-      const JsonText name = key.Text(scratch);
-      QUEEN_RETURN_IF_ERROR(CheckName("keys", name));
+      const JsonText key_text = key.Text(scratch);
+      QUEEN_RETURN_IF_ERROR(CheckStateKey("keys", key_text));
       if (state.keys.size() == kStateKeysMax) {
         return Status(Code::kPayloadTooLarge, "Too many keys");
       }
-      state.keys.emplace_back(name.text);
+      state.keys.emplace_back(key_text.text);
     }
   }
-  Result<std::string> prefix = OptionalName(*body, "key_prefix", scratch);
-  if (!prefix.ok()) return prefix.status();
-  state.key_prefix = *std::move(prefix);
+  const JsonValue prefix = body->Find("key_prefix");
+  if (!prefix.absent_or_null()) {
+    if (!prefix.is_string()) return Invalid("key_prefix", "must be a string");
+    const JsonText prefix_text = prefix.Text(scratch);
+    QUEEN_RETURN_IF_ERROR(CheckStateKey("key_prefix", prefix_text));
+    state.key_prefix = prefix_text.text;
+  }
   const JsonValue ripe = body->Find("ripe_at_or_before");
   if (!ripe.absent_or_null()) {
     const Result<double> millis = ripe.Double();

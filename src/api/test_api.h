@@ -35,6 +35,9 @@ class FakeEngine final : public sidecar::Engine {
     pop_done = std::move(done);
     return [this] { ++cancelled; };
   }
+  void GiveBack(std::string group, sidecar::PopResult result) override {
+    given_back.emplace_back(std::move(group), std::move(result));
+  }
   void Ack(sidecar::AckRequest request) override { acks.push_back(std::move(request)); }
   void Transaction(sidecar::TransactionRequest request) override {
     transactions.push_back(std::move(request));
@@ -77,6 +80,7 @@ class FakeEngine final : public sidecar::Engine {
   std::optional<Result<sidecar::PopResult>> pop_at_once;
   sidecar::PopDone pop_done;
   int cancelled = 0;
+  std::vector<std::pair<std::string, sidecar::PopResult>> given_back;
   std::vector<sidecar::AckRequest> acks;
   std::vector<sidecar::TransactionRequest> transactions;
   std::vector<sidecar::StreamQueryRequest> stream_queries;

@@ -20,7 +20,7 @@ struct Server {
 };
 
 struct Http {
-  std::string host = "0.0.0.0";
+  std::string host = "127.0.0.1,::1";
   int port = 6632;
   int64_t header_bytes_max = int64_t{16} << 10;
   int64_t body_bytes_max = int64_t{64} << 20;
@@ -29,10 +29,12 @@ struct Http {
   int64_t reply_bytes_max = int64_t{256} << 20;
   int idle_timeout_ms = 120'000;
   int request_timeout_ms = 60'000;
+  int64_t upload_bytes_per_second_min = 1024;
+  int upload_grace_ms = 15'000;
   int write_timeout_ms = 30'000;
   int pipeline_depth_max = 64;
-  int64_t write_buffer_bytes_max = int64_t{1} << 20;
-  std::string cors_origin = "*";
+  int64_t write_buffer_bytes_max = int64_t{64} << 10;
+  std::string cors_origins;
 };
 
 struct Database {
@@ -86,11 +88,17 @@ struct Pop {
   int wait_backoff_threshold = 3;
   double wait_backoff_multiplier = 2.0;
   int64_t bytes_max = int64_t{32} << 20;
+  // Of one worker:
+  int idle_groups_max = 5'000;
+  int idle_group_ms = 60'000;
 };
 
 struct Sweep {
   int retention_interval_ms = 300'000;
   int eviction_interval_ms = 60'000;
+  int trace_days = 30;
+  int dead_letter_days = 365;
+  int early_group_days = 30;
 };
 
 struct Cluster {

@@ -150,8 +150,18 @@ TEST(Settings, WordsAreExact) {
 }
 
 TEST(Settings, TextsHoldNoControlCharacters) {
-  EXPECT_EQ(Parse("QUEEN_CORS_ORIGIN", "*\r\nSet-Cookie: x"), "holds a control character");
+  EXPECT_EQ(Parse("PG_DB", "*\r\nSet-Cookie: x"), "holds a control character");
   EXPECT_EQ(Parse("HOST", ""), "is not valid");
+}
+
+TEST(Settings, OriginsHaveASchemeAndNoPath) {
+  for (const char* valid : {"", "*", "https://example.org", "http://localhost:3000, https://b"}) {
+    EXPECT_EQ(Parse("QUEEN_CORS_ORIGINS", valid), "") << valid;
+  }
+  for (const char* wrong : {"example.org", "https://", "://a", "https://a/", "https://a https://b",
+                            "https://a,b", "*\r\nSet-Cookie: x"}) {
+    EXPECT_EQ(Parse("QUEEN_CORS_ORIGINS", wrong), "is not valid") << wrong;
+  }
 }
 
 TEST(Settings, PathsBecomeAbsolute) {

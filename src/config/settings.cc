@@ -7,6 +7,7 @@
 #include <array>
 #include <thread>
 
+#include "base/comma_list.h"
 #include "base/encryption_key.h"
 #include "config/peer_list.h"
 
@@ -42,6 +43,17 @@ constexpr int kSlotsPerWorker = 4;
 constexpr int kInFlightGraceMs = 5'000;
 
 bool NotEmpty(std::string_view text) { return !text.empty(); }
+
+// "" names none. An origin is a scheme, a host and perhaps a port; browsers send no slash after it.
+bool AreOrigins(std::string_view text) {
+  for (const std::string& origin : SplitCommaList(text)) {
+    const size_t host = origin.find("://");
+    const bool is_origin = host != std::string::npos && host > 0 && origin.size() > host + 3 &&
+                           origin.find_first_of("/ \t", host + 3) == std::string::npos;
+    if (!is_origin && origin != "*") return false;
+  }
+  return true;
+}
 
 bool IsPeerList(std::string_view text) { return ParsePeerList(text, 1).has_value(); }
 
@@ -105,8 +117,10 @@ constexpr std::string_view kLogs = "Logs";
 constexpr std::array kSettings = {
     Setting{"PORT", kServer, IntKind{At<&Config::http, &Http::port>, 0, 65535},
             "port the broker listens on; 0 takes any free one"},
-    Setting{"HOST", kServer, TextKind{At<&Config::http, &Http::host>, "an address", NotEmpty},
-            "address the broker listens on"},
+    Setting{"HOST", kServer,
+            TextKind{At<&Config::http, &Http::host>, "addresses separated by commas", NotEmpty},
+            "addresses the broker listens on; the default is this machine only, 0.0.0.0,:: is "
+            "every network"},
     Setting{"NUM_WORKERS",
             kServer,
             IntKind{At<&Config::server, &Server::workers>, 1, 256},
@@ -124,7 +138,8 @@ constexpr std::array kSettings = {
             "largest request body; a larger one is answered 413"},
     Setting{"QUEEN_HTTP_CONNECTIONS_MAX", kHttp,
             IntKind{At<&Config::http, &Http::connections_max>, 1, 1'000'000},
-            "most open client connections of the process"},
+            "most open client connections of the process, as far as its limit of open files "
+            "allows; beyond it idle ones are closed for new ones, or else new ones answered 503"},
     Setting{"QUEEN_HTTP_REQUEST_BYTES_MAX",
             kHttp,
             SizeKind{At<&Config::http, &Http::request_bytes_max>, kKiB, 1024 * kGiB},
@@ -141,6 +156,12 @@ constexpr std::array kSettings = {
     Setting{"QUEEN_HTTP_REQUEST_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::request_timeout_ms>, 100, kHourMs, "ms"},
             "a request must arrive completely within this time"},
+    Setting{"QUEEN_HTTP_UPLOAD_BYTES_PER_SECOND_MIN", kHttp,
+            SizeKind{At<&Config::http, &Http::upload_bytes_per_second_min>, 0, kGiB},
+            "a body that arrives more slowly is answered 408; 0 lets every body through"},
+    Setting{"QUEEN_HTTP_UPLOAD_GRACE_MS", kHttp,
+            IntKind{At<&Config::http, &Http::upload_grace_ms>, 100, kHourMs, "ms"},
+            "the time over which that is measured, again and again while the body arrives"},
     Setting{"QUEEN_HTTP_WRITE_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::write_timeout_ms>, 100, kHourMs, "ms"},
             "a client that takes none of its reply for this long is disconnected"},
@@ -150,9 +171,10 @@ constexpr std::array kSettings = {
     Setting{"QUEEN_HTTP_WRITE_BUFFER_BYTES_MAX", kHttp,
             SizeKind{At<&Config::http, &Http::write_buffer_bytes_max>, 64 * kKiB, 4 * kGiB},
             "unsent reply bytes of one connection at which no further request is read from it"},
-    Setting{"QUEEN_CORS_ORIGIN", kHttp,
-            TextKind{At<&Config::http, &Http::cors_origin>, "an origin, * or nothing"},
-            "Access-Control-Allow-Origin of every reply; empty sends none"},
+    Setting{"QUEEN_CORS_ORIGINS", kHttp,
+            TextKind{At<&Config::http, &Http::cors_origins>,
+                     "origins such as https://example.org separated by commas, or *", AreOrigins},
+            "origins of web pages that may use the broker; * is all of them, empty is none"},
 
     Setting{"DATABASE_URL", kDatabase, ConninfoKind{At<&Config::database, &Database::url>},
             "connection string of the server; wins over PG_*. With neither, the broker runs its "
@@ -268,6 +290,14 @@ constexpr std::array kSettings = {
             "factor by which it grows"},
     Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
             "most payload bytes in one reply to a pop, but always one message"},
+    Setting{
+        "POP_IDLE_GROUP_MS", kPop,
+        IntKind{At<&Config::pop, &Pop::idle_group_ms>, 100, 24 * kHourMs, "ms"},
+        "how long a worker remembers what is ready for a consumer group that nobody pops; after "
+        "that PostgreSQL is asked"},
+    Setting{"POP_IDLE_GROUPS_MAX", kPop,
+            IntKind{At<&Config::pop, &Pop::idle_groups_max>, 0, 1'000'000},
+            "most such groups that one worker remembers"},
 
     Setting{"RETENTION_INTERVAL", kSweeps,
             IntKind{At<&Config::sweep, &Sweep::retention_interval_ms>, 100, 24 * kHourMs, "ms"},
@@ -276,6 +306,17 @@ constexpr std::array kSettings = {
             IntKind{At<&Config::sweep, &Sweep::eviction_interval_ms>, 100, 24 * kHourMs, "ms"},
             "pause between sweeps of messages past maxWaitTimeSeconds; one sweep does both, at the "
             "shorter of the two"},
+    Setting{"TRACE_RETENTION_DAYS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::trace_days>, 0, 36'500, "days"},
+            "how long traces are kept; 0: for ever"},
+    Setting{"DLQ_RETENTION_DAYS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::dead_letter_days>, 0, 36'500, "days"},
+            "how long a dead letter is kept after its message died; 0: for ever"},
+    Setting{
+        "EARLY_GROUP_RETENTION_DAYS", kSweeps,
+        IntKind{At<&Config::sweep, &Sweep::early_group_days>, 0, 36'500, "days"},
+        "how long it is remembered that a group has popped a queue that does not exist yet; 0: for "
+        "ever"},
 
     Setting{"QUEEN_UDP_PEERS", kCluster,
             TextKind{At<&Config::cluster, &Cluster::peers>, "host:port, or several with commas",

@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <sys/resource.h>
+
+#include <deque>
 
 #include "base/log.h"
 #include "http/test_server.h"
@@ -60,6 +63,58 @@ TEST(Acceptor, ServesIpv6WhereThereIsSome) {
   (*acceptor)->Stop();
 }
 
+bool HasIpv6Loopback() { return Acceptor::Listen("::1", 0).ok(); }
+
+// A connected socket, or none.
+UniqueFd ConnectTo(const char* host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  EXPECT_EQ(getaddrinfo(host, std::to_string(port).c_str(), &hints, &found), 0);
+  UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const bool connected = connect(socket.get(), found->ai_addr, found->ai_addrlen) == 0;
+  freeaddrinfo(found);
+  return connected ? std::move(socket) : UniqueFd();
+}
+
+TEST(Acceptor, ListensOnEveryAddressOfAList) {
+  TestServer server(Echo);
+  auto acceptor = Acceptor::Listen("127.0.0.2, 127.0.0.1,::1", 0);
+  ASSERT_TRUE(acceptor.ok()) << acceptor.status().message();
+  (*acceptor)->Start({&server.connections()});
+  const uint16_t port = (*acceptor)->port();
+  EXPECT_EQ((*acceptor)->url(), "http://127.0.0.2:" + std::to_string(port));
+  EXPECT_TRUE(ConnectTo("127.0.0.1", port));
+  EXPECT_TRUE(ConnectTo("127.0.0.2", port));
+  EXPECT_FALSE(ConnectTo("127.0.0.3", port));
+  EXPECT_EQ(static_cast<bool>(ConnectTo("::1", port)), HasIpv6Loopback());
+  (*acceptor)->Stop();
+}
+
+TEST(Acceptor, AnAddressOfAListThatCannotBeBoundIsAnError) {
+  const auto foreign = Acceptor::Listen("127.0.0.1,192.0.2.1", 0);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_TRUE(foreign.status().message().starts_with("Cannot listen on 192.0.2.1:"));
+  if (!HasIpv6Loopback()) GTEST_SKIP() << "there is no ::1";
+  auto taken = Acceptor::Listen("::1", 0);
+  ASSERT_TRUE(taken.ok());
+  const auto second = Acceptor::Listen("127.0.0.1,::1", (*taken)->port());
+  ASSERT_FALSE(second.ok());
+  EXPECT_TRUE(second.status().message().starts_with("Cannot listen on [::1]:"));
+}
+
+TEST(Acceptor, BothWildcardsMayBeNamed) {
+  if (!HasIpv6Loopback()) GTEST_SKIP() << "there is no ::1";
+  TestServer server(Echo);
+  auto acceptor = Acceptor::Listen("0.0.0.0,::", 0);
+  ASSERT_TRUE(acceptor.ok()) << acceptor.status().message();
+  (*acceptor)->Start({&server.connections()});
+  EXPECT_TRUE(ConnectTo("127.0.0.1", (*acceptor)->port()));
+  EXPECT_TRUE(ConnectTo("::1", (*acceptor)->port()));
+  (*acceptor)->Stop();
+}
+
 TEST(Acceptor, WorkersTakeTurns) {
   TestServer a(Echo);
   TestServer b(Echo);
@@ -90,6 +145,16 @@ TEST(Acceptor, StopRefusesNewConnectionsAndKeepsTheOld) {
   EXPECT_EQ(errno, ECONNREFUSED);
 }
 
+TEST(Acceptor, WhoHasConnectedWhenItStopsIsServed) {
+  TestServer server(Echo);
+  auto acceptor = Acceptor::Listen("127.0.0.1", 0);
+  ASSERT_TRUE(acceptor.ok());
+  TestClient client((*acceptor)->port());  // waits in the backlog
+  (*acceptor)->Start({&server.connections()});
+  (*acceptor)->Stop();
+  EXPECT_EQ(client.Ask(GetRequest("/")).status, 200);
+}
+
 // Takes every file descriptor the process may still open.
 class NoDescriptorsLeft {
  public:
@@ -98,11 +163,7 @@ class NoDescriptorsLeft {
     rlimit small = before_;
     small.rlim_cur = 256;
     setrlimit(RLIMIT_NOFILE, &small);
-    while (true) {
-      UniqueFd fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-      if (!fd) break;
-      taken_.push_back(std::move(fd));
-    }
+    while (UniqueFd fd{open("/dev/null", O_RDONLY | O_CLOEXEC)}) taken_.push_back(std::move(fd));
   }
   ~NoDescriptorsLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
   void GiveBack(size_t count) { taken_.resize(taken_.size() - count); }
@@ -112,19 +173,25 @@ class NoDescriptorsLeft {
   std::vector<UniqueFd> taken_;
 };
 
-TEST(Acceptor, SurvivesRunningOutOfDescriptors) {
+TEST(Acceptor, WithoutADescriptorLeftClientsAreToldAndClosed) {
   TestServer server(Echo);
   // The logger and UBSan open files the first time they are used.
   log::Info("no file descriptors are left from here on");
   TestClient before(server);
   EXPECT_EQ(before.Ask(GetRequest("/")).status, 200);
   NoDescriptorsLeft none;
-  none.GiveBack(1);
-  TestClient client(server);  // takes the last one; its server side must wait
-  client.Send(GetRequest("/"));
-  while (server.acceptor().pauses() == 0) std::this_thread::yield();
+  std::deque<TestClient> refused;
+  for (int i = 0; i < 3; ++i) {
+    none.GiveBack(1);
+    refused.emplace_back(server);  // takes it
+    EXPECT_EQ(refused.back().Read().status, 503);
+    EXPECT_TRUE(refused.back().AtEnd());
+  }
+  EXPECT_EQ(server.acceptor().refused(), 3U);
   none.GiveBack(4);
-  EXPECT_EQ(client.Read().status, 200);
+  EXPECT_EQ(before.Ask(GetRequest("/")).status, 200);
+  TestClient after(server);
+  EXPECT_EQ(after.Ask(GetRequest("/")).status, 200);
 }
 
 }  // namespace

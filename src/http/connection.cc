@@ -53,7 +53,7 @@ Status Connection::Open(UniqueFd socket) {
   tcp_.data = this;
   self_ = shared_from_this();
   ++owner_->unread_open_;
-  owner_->Place(*this, State::kIdle);
+  owner_->Place(*this, State::kNew);
   const int one = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (const int error = uv_tcp_open(&tcp_, socket.get()); error != 0) {
@@ -118,7 +118,13 @@ bool Connection::MayTake() const {
   const Limits& limits = owner_->settings_.limits;
   return pipeline_.size() < limits.pipeline_depth_max &&
          pipeline_.request_bytes() <= limits.body_bytes_max &&
-         unwritten_bytes() <= limits.write_buffer_bytes_max;
+         pipeline_.response_bytes() + unwritten_bytes() <= limits.write_buffer_bytes_max;
+}
+
+size_t Connection::UnreadBytes() const {
+  int in_kernel = 0;
+  ioctl(fd(), FIONREAD, &in_kernel);
+  return static_cast<size_t>(in_kernel);
 }
 
 void Connection::OnRead(std::string_view bytes) {
@@ -154,6 +160,7 @@ void Connection::EndInput() {
   input_ended_ = true;
   continue_owed_ = false;
   stash_ = std::string();
+  DropArriving();
 }
 
 void Connection::TakeStash() {
@@ -176,6 +183,10 @@ void Connection::TakeInput(std::string_view input) {
         break;
       case Parser::Event::kContinueExpected:
         if (!input.empty()) break;
+        if (!HasRoomForBody(parser_.body_announced())) {
+          RefuseArriving();
+          break;
+        }
         continue_owed_ = true;
         owner_->MarkDirty(*this);
         break;
@@ -197,26 +208,6 @@ void Connection::TakeInput(std::string_view input) {
   if (peer_ended_ && stash_.empty()) EndInput();
 }
 
-// All that was announced at once: who is let in can come to its end. False: the process holds as
-// many bytes of requests as it may.
-bool Connection::ChargeArriving() {
-  const size_t bytes = std::max(parser_.body_announced(), parser_.body_memory());
-  if (bytes <= arriving_charge_) return true;
-  const bool bulk = parser_.path() == owner_->settings_.bulk_path;
-  if (!budgets_->requests.TryTake(bytes - arriving_charge_, bulk)) return false;
-  arriving_charge_ = bytes;
-  return true;
-}
-
-// One that has arrived whole leaves the connection as it is.
-void Connection::RefuseArriving() {
-  const Status status(Code::kOverloaded, "Too many bytes of requests are waiting");
-  if (!parser_.complete()) return AnswerError(status);
-  ++owner_->counters_.requests;
-  active_ = true;
-  Deliver(Begin(parser_.Take()), ErrorResponse(status));
-}
-
 // Serving.
 
 // A reply is owed to `request` from now on.
@@ -226,6 +217,8 @@ uint64_t Connection::Begin(const Request& request) {
   traits.close = !request.keep_alive();
   traits.announce_keep_alive = request.keep_alive() && request.version_minor() == 0;
   traits.request_bytes = request.body().size();
+  traits.allowed_origin = owner_->AllowedOrigin(request);
+  served_ = true;
   if (traits.close || owner_->draining_) EndInput();
   return pipeline_.Begin(traits);
 }
@@ -233,10 +226,10 @@ uint64_t Connection::Begin(const Request& request) {
 void Connection::Dispatch(Request request) {
   ++owner_->counters_.requests;
   active_ = true;
+  const size_t charge = std::exchange(arriving_charge_, 0);
+  FollowUpload();  // another body may begin in the same turn, with a clock of its own
   const uint64_t sequence = Begin(request);
-  if (arriving_charge_ > 0) {
-    owed_charges_.emplace_back(sequence, std::exchange(arriving_charge_, 0));
-  }
+  if (charge > 0) owed_charges_.emplace_back(sequence, charge);
   // A handler that throws destroys its Reply, which answers 500.
   try {
     owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
@@ -256,9 +249,10 @@ void Connection::ReturnCharge(uint64_t sequence) {
 }
 
 void Connection::AnswerError(const Status& status) {
-  EndInput();
   Pipeline::Traits traits;
   traits.close = true;
+  traits.allowed_origin = owner_->AllowedOrigin(parser_.arriving());
+  EndInput();
   Deliver(pipeline_.Begin(traits), ErrorResponse(status));
 }
 
@@ -315,6 +309,7 @@ void Connection::Render(Pipeline::Slot slot) {
   HeadTraits traits;
   traits.close = slot.traits.close || (input_ended_ && pipeline_.empty());
   traits.announce_keep_alive = slot.traits.announce_keep_alive;
+  traits.allowed_origin = slot.traits.allowed_origin;
   traits.fixed_headers = owner_->FixedHeaders();
   AppendHead(slot.response, traits, output_.Tail(owner_->buffers_));
   if (StatusHasBody(slot.response.status) && !slot.traits.without_body) {
@@ -414,18 +409,19 @@ Connection::State Connection::CurrentState() const {
   if (pending_write_) return State::kWriting;
   if (!pipeline_.empty() || !output_.empty()) return State::kWaiting;
   if (parser_.started() || !stash_.empty()) return State::kReceiving;
-  return State::kIdle;
+  return served_ ? State::kIdle : State::kNew;
 }
 
 void Connection::Settle() {
   if (state_ == State::kClosed) return;
-  const bool owes_nothing = pipeline_.empty() && output_.empty() && !pending_write_;
-  if (!lingering_ && input_ended_ && owes_nothing) {
+  if (owner_->drain_grace_over_ && OwesNothing() && CurrentState() != State::kReceiving) EndInput();
+  if (!lingering_ && input_ended_ && OwesNothing()) {
     if (peer_ended_) return Close();
     StartLingering();
     if (state_ == State::kClosed) return;
   }
   SetReading(WantsReading());
+  FollowUpload();
   const State state = CurrentState();
   // A new request starts its clock anew; only what the client takes restarts that of writing.
   if (state != state_ || (active_ && state != State::kWriting)) owner_->Place(*this, state);
@@ -462,17 +458,43 @@ void Connection::CheckPeer() {
 }
 
 void Connection::Drain() {
-  if (lingering_) return;
-  if (CurrentState() == State::kIdle) return Close();
-  const bool receiving_only = pipeline_.empty() && output_.empty() && !pending_write_;
-  if (!receiving_only) EndInput();
-  owner_->MarkDirty(*this);
+  // A client that was not told of the end may be sending its next request.
+  if (!pipeline_.empty()) EndInput();
+}
+
+void Connection::GiveWay() {
+  if (state_ == State::kReceiving) {
+    AnswerError(Status(Code::kOverloaded, "Too many connections"));
+    Flush();
+  }
+  Close();
+}
+
+bool Connection::MayBeSpared() const {
+  switch (state_) {
+    case State::kNew:
+    case State::kIdle:
+    case State::kLingering:
+      return counted_ && UnreadBytes() == 0;
+    case State::kReceiving: {
+      const auto rate = static_cast<size_t>(owner_->settings_.limits.upload_bytes_per_second_min);
+      const auto age_ms = static_cast<size_t>(owner_->loop_.NowMillis() - since_ms_);
+      return counted_ && parser_.body_received() <= rate * age_ms / 1000;
+    }
+    case State::kWriting:
+      return counted_ && UntakenBytes() >= untaken_bytes_;
+    case State::kWaiting:
+    case State::kClosed:
+      break;
+  }
+  return false;
 }
 
 void Connection::Close() {
   if (state_ == State::kClosed) return;
   Connections& owner = *owner_;
   if (!reading_) --owner.unread_open_;
+  DropArriving();
   owner.Remove(*this);
   owner_ = nullptr;
   uv_close(reinterpret_cast<uv_handle_t*>(&tcp_), [](uv_handle_t* handle) {

@@ -4,12 +4,17 @@
 //
 // The state says which list of Connections it is in, and so which clock is running:
 //
-//   kIdle       nothing received, nothing owed                     idle_timeout_ms
-//   kReceiving  part of a request received, no reply owed          request_timeout_ms -> 408
-//   kWaiting    a handler owes a reply                             none
-//   kWriting    the socket takes no more for now                   write_timeout_ms without
-//   progress kLingering  all is sent, our side is shut; input is discarded  linger_timeout_ms
+//   kNew        nothing received since it was opened         idle_timeout_ms
+//   kIdle       between two requests                         idle_timeout_ms
+//   kReceiving  part of a request received, no reply owed    request_timeout_ms -> 408
+//   kWaiting    a handler owes a reply                       none
+//   kWriting    the socket takes no more for now             write_timeout_ms without progress
+//   kLingering  all is sent and our side is shut; input      linger_timeout_ms
+//               is thrown away
 //   kClosed     in no list
+//
+// While a body arrives the connection is also in the list of uploads, whatever its state: that
+// clock asks for upload_bytes_per_second_min -> 408.
 //
 // Rules:
 //   1. Nothing is written before the end of the loop's turn (Flush), so the replies of one turn
@@ -18,10 +23,14 @@
 //      once that is full in the kernel: memory is bounded whatever the client sends.
 //   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
 //      forbids that, Connections asks the kernel now and then (CheckPeer).
-//   4. A body is charged to the process's RequestBudget while it arrives and until its request is
-//      answered, also when the client has gone; what finds no room there is answered 503.
+//   4. A body is charged to the process's RequestBudget as it arrives and until its request is
+//      answered, also when the client has gone. When there is no room, the largest body that is
+//      arriving on this worker gives way if the newcomer is smaller; otherwise the newcomer is
+//      answered 503.
 //   5. After input_ended_ no more requests are taken; when the last reply is written the connection
 //      lingers, so that a client still sending can read it instead of being reset.
+//   6. While the worker drains, a connection between requests is left open for drain_grace_ms: a
+//      request that was on its way is answered, with "Connection: close". Then rule 5.
 #pragma once
 
 #include <uv.h>
@@ -42,10 +51,17 @@
 namespace queen::http {
 
 class Connections;
+class Connection;
+
+// The neighbours of a connection in one list.
+struct ConnectionLinks {
+  Connection* previous = nullptr;
+  Connection* next = nullptr;
+};
 
 class Connection final : public ReplyTarget, public std::enable_shared_from_this<Connection> {
  public:
-  enum class State { kIdle, kReceiving, kWaiting, kWriting, kLingering, kClosed };
+  enum class State { kNew, kIdle, kReceiving, kWaiting, kWriting, kLingering, kClosed };
   static constexpr size_t kStateCount = static_cast<size_t>(State::kClosed) + 1;
 
   explicit Connection(Connections& owner);
@@ -61,13 +77,20 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
 
   // The clocks of Connections.
   void OnRequestTimeout();
-  void OnWriteTimeout();  // closes, unless the client took something since the last call
+  void OnWriteTimeout();   // closes, unless the client took something since the last call
+  void OnUploadTimeout();  // 408, unless the body brought enough since the last call
   // Notices a client that has left while its input is not read.
   void CheckPeer();
 
-  // No more requests; closes once everything owed is sent. A request of which a part has arrived is
-  // still received and answered if nothing else is owed.
+  // The worker drains: closes once everything owed is sent. Where nothing is owed one more request
+  // is taken, if it arrives before the grace is over.
   void Drain();
+  // The body that is arriving is given up with a 503; its memory is free when this returns.
+  void GiveWayWithBody();
+  // Whether a newcomer may have its place: the client does nothing with it, or next to nothing.
+  bool MayBeSpared() const;
+  // Closes at once; who was sending a request is told why, if that can be done at once.
+  void GiveWay();
   // At once. Callbacks of OnDisconnect run before this returns.
   void Close();
 
@@ -81,6 +104,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool connected() const override { return state_ != State::kClosed && !peer_left_; }
 
  private:
+  template <ConnectionLinks Connection::*kLinks>
   friend class ConnectionList;
   friend class Connections;
   struct PendingWrite;
@@ -92,9 +116,20 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void TakeStash();
   bool MayTake() const;
   void EndInput();
+  bool HasRoomForBody(size_t bytes);
   bool ChargeArriving();
   void RefuseArriving();
+  // Frees what has arrived of a body and returns its charge.
+  void DropArriving();
+  RequestBudget::Kind KindOf(size_t body_bytes) const;
+  // The room the request that is arriving needs, as far as is known.
+  size_t BodyBytesWanted() const;
+  // Joins or leaves the list of uploads.
+  void FollowUpload();
+  // Whether the input waits for us, not for the client.
+  bool IsHeldBack() const;
   bool WantsReading() const;
+  size_t UnreadBytes() const;
   void SetReading(bool on);
 
   // Serving.
@@ -120,6 +155,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   // Finds the state the connection is in now and joins the list of it, or closes.
   void Settle();
   State CurrentState() const;
+  bool OwesNothing() const { return pipeline_.empty() && output_.empty() && !pending_write_; }
   uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&tcp_); }
   const uv_stream_t* stream() const { return reinterpret_cast<const uv_stream_t*>(&tcp_); }
   int fd() const;
@@ -138,9 +174,11 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   size_t reply_charge_ = 0;                                // for what the client has not taken
 
   State state_ = State::kClosed;
-  int64_t since_ms_ = 0;            // when it joined the list of its state
-  Connection* previous_ = nullptr;  // in that list
-  Connection* next_ = nullptr;
+  int64_t since_ms_ = 0;  // when it joined the list of its state
+  ConnectionLinks state_links_;
+  int64_t upload_since_ms_ = 0;   // when its body last had brought enough
+  size_t upload_seen_bytes_ = 0;  // and how much of it there was
+  ConnectionLinks upload_links_;
   size_t untaken_bytes_ = 0;    // UntakenBytes when progress was last looked at
   size_t discarded_bytes_ = 0;  // input nobody will look at
 
@@ -148,6 +186,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool reading_ = false;
   bool dirty_ = false;        // on the list for Flush
   bool active_ = false;       // took a request since it was settled
+  bool served_ = false;       // took a request, ever
+  bool uploading_ = false;    // in the list of uploads
   bool input_ended_ = false;  // see rule 5
   bool peer_left_ = false;    // the client sends no more, though not all may be read yet
   bool peer_ended_ = false;   // and all it sent was read

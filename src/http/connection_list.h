@@ -1,29 +1,32 @@
-// The connections in one state, in the order they entered it: a timeout is the same for all of
-// them, so those at the front are due first. Links run through the connections themselves.
+// Connections in the order they joined: a timeout is the same for all of them, so those at the
+// front are due first. The links run through the connections themselves, one pair for each list a
+// connection may be in at the same time.
 #pragma once
+
+#include <utility>
 
 #include "http/connection.h"
 
 namespace queen::http {
 
+template <ConnectionLinks Connection::*kLinks>
 class ConnectionList {
  public:
   Connection* front() const { return front_; }
-  static Connection* After(const Connection& connection) { return connection.next_; }
+  static Connection* After(const Connection& connection) { return (connection.*kLinks).next; }
 
-  // REQUIRES: in no list
+  // REQUIRES: in no list of these links
   void PushBack(Connection& connection) {
-    connection.previous_ = back_;
-    connection.next_ = nullptr;
-    (back_ != nullptr ? back_->next_ : front_) = &connection;
+    connection.*kLinks = {back_, nullptr};
+    (back_ != nullptr ? (back_->*kLinks).next : front_) = &connection;
     back_ = &connection;
   }
 
   // REQUIRES: in this list
   void Remove(Connection& connection) {
-    (connection.previous_ != nullptr ? connection.previous_->next_ : front_) = connection.next_;
-    (connection.next_ != nullptr ? connection.next_->previous_ : back_) = connection.previous_;
-    connection.previous_ = connection.next_ = nullptr;
+    const auto [previous, next] = std::exchange(connection.*kLinks, {});
+    (previous != nullptr ? (previous->*kLinks).next : front_) = next;
+    (next != nullptr ? (next->*kLinks).previous : back_) = previous;
   }
 
  private:

@@ -32,7 +32,8 @@ TEST(Connection, AnswersAndKeepsAlive) {
     EXPECT_EQ(reply.status, 200);
     EXPECT_EQ(reply.body, "POST /a?b x=1 body");
     EXPECT_EQ(reply.Header("Content-Type"), "application/json");
-    EXPECT_EQ(reply.Header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(reply.Header("Access-Control-Allow-Origin"), "");
+    EXPECT_EQ(reply.Header("Vary"), "");
     EXPECT_EQ(reply.Header("Connection"), "");
     EXPECT_EQ(reply.Header("Date").size(), 29U);
   }
@@ -45,16 +46,35 @@ TEST(Connection, AnswersAndKeepsAlive) {
   EXPECT_GT(counters.bytes_out, 0U);
 }
 
-TEST(Connection, ConfiguredOriginIsOnEveryReplyEvenErrors) {
+TEST(Connection, EveryOriginIsAllowedOnEveryReplyEvenErrors) {
   Settings settings;
-  settings.allow_origin = "https://example.org";
+  settings.allow_origins = {"*"};
   TestServer server(Echo, settings);
   TestClient client(server);
-  EXPECT_EQ(client.Ask(GetRequest("/")).Header("Access-Control-Allow-Origin"),
-            "https://example.org");
+  EXPECT_EQ(client.Ask(GetRequest("/")).Header("Access-Control-Allow-Origin"), "*");
   const TestReply error = client.Ask("nonsense\r\n\r\n");
   EXPECT_EQ(error.status, 400);
-  EXPECT_EQ(error.Header("Access-Control-Allow-Origin"), "https://example.org");
+  EXPECT_EQ(error.Header("Access-Control-Allow-Origin"), "*");
+}
+
+TEST(Connection, NamedOriginsAreAllowedAndNoOthers) {
+  Settings settings;
+  settings.allow_origins = {"https://a.example", "http://b.example:8080"};
+  settings.limits.body_bytes_max = 10;
+  TestServer server(Echo, settings);
+  TestClient client(server);
+  const auto allowed = [&](std::string_view fields) {
+    const TestReply reply = client.Ask(GetRequest("/", fields));
+    EXPECT_EQ(reply.Header("Vary"), "Origin") << fields;
+    return reply.Header("Access-Control-Allow-Origin");
+  };
+  EXPECT_EQ(allowed("Origin: https://a.example\r\n"), "https://a.example");
+  EXPECT_EQ(allowed("Origin: http://b.example:8080\r\n"), "http://b.example:8080");
+  EXPECT_EQ(allowed("Origin: http://b.example\r\n"), "");
+  EXPECT_EQ(allowed("Origin: https://a.example.org\r\n"), "");
+  EXPECT_EQ(allowed("Origin: null\r\n"), "");
+  EXPECT_EQ(allowed("Origin: \r\n"), "");
+  EXPECT_EQ(allowed(""), "");
 }
 
 TEST(Connection, CloseIsHonoured) {

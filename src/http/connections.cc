@@ -8,19 +8,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/refusal.h"
 
 namespace queen::http {
 namespace {
 
-// How many clients beyond connections_max are told so at one time; more are closed without a word.
-constexpr size_t kRefusedOpenMax = 64;
+// Connections of one state looked at for one that can be spared.
+constexpr int kSparesLookedAt = 64;
 constexpr int64_t kTickMsMin = 5;
 constexpr int64_t kTickMsMax = 500;
 
 // Often enough that no timeout is late by more than a quarter of itself.
 int64_t TickMs(const Limits& limits) {
-  const int64_t shortest = std::min({limits.idle_timeout_ms, limits.request_timeout_ms,
-                                     limits.write_timeout_ms, limits.linger_timeout_ms});
+  const int64_t shortest =
+      std::min({limits.idle_timeout_ms, limits.request_timeout_ms, limits.write_timeout_ms,
+                limits.linger_timeout_ms, limits.drain_linger_ms, limits.upload_grace_ms});
   return std::clamp(shortest / 4, kTickMsMin, kTickMsMax);
 }
 
@@ -36,6 +38,16 @@ std::string HttpDate(int64_t unix_seconds) {
                      kDays[static_cast<size_t>(parts.tm_wday)], parts.tm_mday,
                      kMonths[static_cast<size_t>(parts.tm_mon)], parts.tm_year + 1900,
                      parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+bool AllowsEveryOrigin(const std::vector<std::string>& origins) {
+  return std::find(origins.begin(), origins.end(), "*") != origins.end();
+}
+
+// What every reply says of origins, whoever asked.
+std::string_view OriginHeader(const std::vector<std::string>& origins) {
+  if (AllowsEveryOrigin(origins)) return "Access-Control-Allow-Origin: *\r\n";
+  return origins.empty() ? "" : "Vary: Origin\r\n";
 }
 
 template <typename Handle>
@@ -54,6 +66,7 @@ Connections::Connections(Loop& loop, std::shared_ptr<Budgets> budgets, Settings 
       handler_(std::move(handler)),
       read_buffer_(std::make_unique<char[]>(kReadBufferBytes)),
       tick_(loop, [this] { OnTick(); }),
+      drain_grace_(loop, [this] { OnDrainGraceOver(); }),
       after_io_(new uv_check_t),
       before_sleep_(new uv_prepare_t) {
   loop_.AssertOwner();
@@ -79,10 +92,12 @@ Connections::~Connections() {
 
 void Connections::Adopt(UniqueFd socket) {
   loop_.AssertOwner();
-  const bool accepted = !draining_ && budgets_->connections.TryTake();
+  const bool accepted = !draining_ && TakeConnection();
+  const Status refusal =
+      draining_ ? Status(Code::kShuttingDown) : Status(Code::kOverloaded, "Too many connections");
   if (!accepted && refused_open_ >= kRefusedOpenMax) {
     ++counters_.refused;
-    return;
+    return SendRefusal(socket, refusal, FixedHeaders());
   }
   const auto connection = std::make_shared<Connection>(*this);
   connection->counted_ = accepted;
@@ -94,9 +109,62 @@ void Connections::Adopt(UniqueFd socket) {
     log::Warn("a connection could not be taken over", {{"reason", status.message()}});
     return;
   }
-  if (accepted) return;
-  connection->Refuse(draining_ ? Status(Code::kShuttingDown)
-                               : Status(Code::kOverloaded, "Too many connections"));
+  if (!accepted) connection->Refuse(refusal);
+}
+
+bool Connections::TakeConnection() {
+  // Twice, because another worker may take the place that was made.
+  for (int i = 0; i < 2; ++i) {
+    if (budgets_->connections.TryTake()) return true;
+    if (!CloseOneToSpare()) return false;
+  }
+  return budgets_->connections.TryTake();
+}
+
+// Those that never asked for anything go first, a request that is on its way or a reply that is not
+// taken last. Pops that wait are not idle.
+bool Connections::CloseOneToSpare() {
+  using State = Connection::State;
+  const int64_t age_ms = settings_.limits.gives_way_after_ms;
+  Connection* spare = FindSpare(State::kLingering, 0);
+  for (const State state : {State::kNew, State::kIdle, State::kReceiving, State::kWriting}) {
+    if (spare == nullptr) spare = FindSpare(state, age_ms);
+  }
+  if (spare == nullptr) return false;
+  ++counters_.given_way;
+  spare->GiveWay();
+  return true;
+}
+
+Connection* Connections::FindSpare(Connection::State state, int64_t age_ms) {
+  Connection* candidate = ListOf(state).front();
+  for (int i = 0; i < kSparesLookedAt && candidate != nullptr; ++i) {
+    if (candidate->since_ms_ + age_ms > loop_.NowMillis()) return nullptr;
+    if (candidate->MayBeSpared()) return candidate;
+    candidate = StateList::After(*candidate);
+  }
+  return nullptr;
+}
+
+void Connections::StartUpload(Connection& connection) {
+  connection.upload_since_ms_ = loop_.NowMillis();
+  connection.upload_seen_bytes_ = connection.parser_.body_received();
+  uploads_.PushBack(connection);
+}
+
+void Connections::EndUpload(Connection& connection) { uploads_.Remove(connection); }
+
+bool Connections::MakeRoomForBody(const Connection& newcomer, size_t bytes,
+                                  RequestBudget::Kind kind) {
+  Connection* largest = nullptr;
+  for (Connection* next = uploads_.front(); next != nullptr; next = UploadList::After(*next)) {
+    if (next == &newcomer) continue;
+    if (largest == nullptr || next->arriving_charge_ > largest->arriving_charge_) largest = next;
+  }
+  if (largest == nullptr || largest->arriving_charge_ <= newcomer.BodyBytesWanted()) return false;
+  if (!budgets_->requests.HasRoom(bytes, kind, largest->arriving_charge_)) return false;
+  largest->GiveWayWithBody();
+  return true;
 }
 
 void Connections::Drain(UniqueFunction<void()> done) {
@@ -104,20 +172,33 @@ void Connections::Drain(UniqueFunction<void()> done) {
   assert(!draining_);
   draining_ = true;
   drained_ = std::move(done);
-  for (size_t state = 0; state < lists_.size(); ++state) {
-    Connection* next = lists_[state].front();
+  for (const StateList& list : lists_) {
+    Connection* next = list.front();
     while (next != nullptr) {
       Connection& connection = *next;
-      next = ConnectionList::After(connection);
+      next = StateList::After(connection);
       connection.Drain();
     }
   }
-  if (counters_.open == 0) FinishDrain();
+  if (counters_.open == 0) return FinishDrain();
+  drain_grace_.Start(settings_.limits.drain_grace_ms);
+}
+
+void Connections::OnDrainGraceOver() {
+  drain_grace_over_ = true;
+  for (const Connection::State state : {Connection::State::kNew, Connection::State::kIdle}) {
+    Connection* next = ListOf(state).front();
+    while (next != nullptr) {
+      Connection& idle = *next;
+      next = StateList::After(idle);
+      if (idle.UnreadBytes() == 0) idle.Settle();  // or else its request has just arrived
+    }
+  }
 }
 
 void Connections::Abort() {
   loop_.AssertOwner();
-  for (ConnectionList& list : lists_) {
+  for (StateList& list : lists_) {
     while (list.front() != nullptr) list.front()->Close();
   }
 }
@@ -158,10 +239,18 @@ std::string_view Connections::FixedHeaders() {
   if (second != fixed_headers_second_) {
     fixed_headers_second_ = second;
     fixed_headers_ =
-        fmt::format("Access-Control-Allow-Origin: {}\r\n{}Date: {}\r\n", settings_.allow_origin,
-                    settings_.allow_origin == "*" ? "" : "Vary: Origin\r\n", HttpDate(second));
+        fmt::format("{}Date: {}\r\n", OriginHeader(settings_.allow_origins), HttpDate(second));
   }
   return fixed_headers_;
+}
+
+std::string_view Connections::AllowedOrigin(const Request& request) const {
+  if (settings_.allow_origins.empty() || AllowsEveryOrigin(settings_.allow_origins)) return {};
+  const auto origin = request.Header("Origin");
+  const auto named = std::find(settings_.allow_origins.begin(), settings_.allow_origins.end(),
+                               origin.value_or(std::string_view()));
+  return origin && named != settings_.allow_origins.end() ? std::string_view(*named)
+                                                          : std::string_view();
 }
 
 // Flushing runs handlers (of requests that waited), which make more connections dirty; those are
@@ -182,9 +271,11 @@ Connection* Connections::Due(Connection::State state, int64_t timeout_ms) {
 void Connections::OnTick() {
   using State = Connection::State;
   const Limits& limits = settings_.limits;
-  while (Connection* idle = Due(State::kIdle, limits.idle_timeout_ms)) {
-    ++counters_.idle_timeouts;
-    idle->Close();
+  for (const State state : {State::kNew, State::kIdle}) {
+    while (Connection* idle = Due(state, limits.idle_timeout_ms)) {
+      ++counters_.idle_timeouts;
+      idle->Close();
+    }
   }
   while (Connection* slow = Due(State::kReceiving, limits.request_timeout_ms)) {
     slow->OnRequestTimeout();
@@ -192,14 +283,26 @@ void Connections::OnTick() {
   while (Connection* stuck = Due(State::kWriting, limits.write_timeout_ms)) {
     stuck->OnWriteTimeout();
   }
-  while (Connection* lingering = Due(State::kLingering, limits.linger_timeout_ms)) {
+  const int64_t linger_ms = draining_ ? std::min(limits.drain_linger_ms, limits.linger_timeout_ms)
+                                      : limits.linger_timeout_ms;
+  while (Connection* lingering = Due(State::kLingering, linger_ms)) {
     lingering->Close();
   }
+  CheckUploads();
   Connection* next = unread_open_ > 0 ? ListOf(State::kWaiting).front() : nullptr;
   while (next != nullptr) {
     Connection& waiting = *next;
-    next = ConnectionList::After(waiting);
+    next = StateList::After(waiting);
     if (!waiting.reading()) waiting.CheckPeer();
+  }
+}
+
+void Connections::CheckUploads() {
+  const Limits& limits = settings_.limits;
+  if (limits.upload_bytes_per_second_min == 0) return;
+  const int64_t due_ms = loop_.NowMillis() - limits.upload_grace_ms;
+  while (uploads_.front() != nullptr && uploads_.front()->upload_since_ms_ <= due_ms) {
+    uploads_.front()->OnUploadTimeout();
   }
 }
 

@@ -27,8 +27,9 @@ namespace queen::http {
 
 struct Settings {
   Limits limits;
-  // Value of Access-Control-Allow-Origin on every reply.
-  std::string allow_origin = "*";
+  // Origins whose pages may read replies: each is told so by Access-Control-Allow-Origin. "*" among
+  // them allows every page; with none, no other origin's page may.
+  std::vector<std::string> allow_origins;
   // Requests to this path are bulk (RequestBudget); "" for none.
   std::string bulk_path;
 };
@@ -43,12 +44,17 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  // Takes over a connected, non-blocking socket. Beyond the budget, or while draining, the client
-  // gets a 503.
+  // Refused connections of one worker that are told so in peace; the rest is told and closed at
+  // once.
+  static constexpr size_t kRefusedOpenMax = 16;
+
+  // Takes over a connected, non-blocking socket. Beyond the budget a connection that does nothing
+  // gives way to it. Where there is none, or while draining, the client gets a 503.
   void Adopt(UniqueFd socket);
 
-  // Closes idle connections now and the others after what they are owed; new ones are refused.
-  // `done` runs on the loop, later, once none is left. At most once.
+  // Closes each connection after what it is owed, but none between two requests before a short
+  // grace is over (connection.h, rule 6); new ones are refused. `done` runs on the loop, later,
+  // once none is left. At most once.
   void Drain(UniqueFunction<void()> done);
   // Closes every connection now.
   void Abort();
@@ -67,10 +73,25 @@ class Connections {
   void MarkDirty(Connection& connection);
   void Remove(Connection& connection);
   std::string_view FixedHeaders();
+  // The origin of `request` if it is one of those that are named; "" otherwise.
+  std::string_view AllowedOrigin(const Request& request) const;
+  // Of Connection: in the list of uploads as its youngest, with a new window.
+  void StartUpload(Connection& connection);
+  void EndUpload(Connection& connection);
+  // Refuses the largest arriving body if that makes room for `bytes` of `newcomer`'s smaller one.
+  bool MakeRoomForBody(const Connection& newcomer, size_t bytes, RequestBudget::Kind kind);
 
+  bool TakeConnection();
+  // Closes the connection that is missed least. False: every one is in use.
+  bool CloseOneToSpare();
+  Connection* FindSpare(Connection::State state, int64_t age_ms);
   void FlushDirty();
   void OnTick();
-  ConnectionList& ListOf(Connection::State state) { return lists_[static_cast<size_t>(state)]; }
+  void OnDrainGraceOver();
+  void CheckUploads();
+  using StateList = ConnectionList<&Connection::state_links_>;
+  using UploadList = ConnectionList<&Connection::upload_links_>;
+  StateList& ListOf(Connection::State state) { return lists_[static_cast<size_t>(state)]; }
   // The front of the list if it has been there for `timeout_ms`.
   Connection* Due(Connection::State state, int64_t timeout_ms);
   void FinishDrain();
@@ -82,16 +103,19 @@ class Connections {
   Counters counters_;
   BufferPool buffers_;
   std::unique_ptr<char[]> read_buffer_;
-  std::array<ConnectionList, Connection::kStateCount> lists_;
+  std::array<StateList, Connection::kStateCount> lists_;
+  UploadList uploads_;
   std::vector<std::shared_ptr<Connection>> dirty_;
   std::vector<std::shared_ptr<Connection>> flushing_;
   size_t refused_open_ = 0;  // open connections outside the budget
   size_t unread_open_ = 0;   // open connections whose input is not read for now
   bool draining_ = false;
+  bool drain_grace_over_ = false;
   UniqueFunction<void()> drained_;
   std::string fixed_headers_;
   int64_t fixed_headers_second_ = -1;
   Timer tick_;
+  Timer drain_grace_;
   // Run FlushDirty after the loop's I/O and before it sleeps; freed by their close callbacks.
   uv_check_t* after_io_;
   uv_prepare_t* before_sleep_;

@@ -24,8 +24,14 @@ TEST(Connections, AThousandIdleOnesDoNotHinderOthers) {
   EXPECT_EQ(busy.Ask(GetRequest("/")).status, 200);
 }
 
+Settings GivesWayAfter(int64_t ms) {
+  Settings settings;
+  settings.limits.gives_way_after_ms = ms;
+  return settings;
+}
+
 TEST(Connections, OverTheMaximumIsA503ThatLooksLikeTheNetwork) {
-  TestServer server(Echo, {}, 2);
+  TestServer server(Echo, GivesWayAfter(1'000'000), 2);
   TestClient first(server);
   auto second = std::make_unique<TestClient>(server);
   EXPECT_EQ(first.Ask(GetRequest("/")).status, 200);
@@ -46,13 +52,83 @@ TEST(Connections, OverTheMaximumIsA503ThatLooksLikeTheNetwork) {
   EXPECT_EQ(fourth.Ask(GetRequest("/")).status, 200);
 }
 
-TEST(Connections, ManyRefusedClientsAreBounded) {
+TEST(Connections, ManyRefusedClientsAreBoundedAndAllAreTold) {
   TestServer server(Echo, {}, 0);
   std::deque<TestClient> clients;
   for (int i = 0; i < 200; ++i) clients.emplace_back(server);
   ASSERT_TRUE(server.WaitFor([&] { return server.connections().counters().refused == 200; }));
-  EXPECT_LE(server.counters().open, 64U);
+  EXPECT_LE(server.counters().open, Connections::kRefusedOpenMax);
   EXPECT_EQ(server.budget().taken(), 0);
+  for (TestClient& client : clients) ASSERT_EQ(client.Read().status, 503);
+}
+
+TEST(Connections, ThoseThatDoNothingGiveWayToNewcomers) {
+  std::deque<Reply> waiting;
+  TestServer server(
+      [&](Request request, Reply reply) {
+        if (request.target() != "/wait") return Echo(std::move(request), std::move(reply));
+        waiting.push_back(std::move(reply));
+      },
+      GivesWayAfter(0), 5);
+  TestClient polling(server);
+  polling.Send(GetRequest("/wait"));
+  TestClient between(server);
+  EXPECT_EQ(between.Ask(GetRequest("/")).status, 200);
+  TestClient receiving(server);
+  receiving.Send("GET / HT");
+  TestClient uploading(server);
+  uploading.Send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" +
+                 std::string(900'000, 'x'));
+  TestClient silent(server);
+  const auto arrived = [&] {
+    return waiting.size() == 1 && server.connections().open() == 5 &&
+           server.request_budget().taken() > 900'000;
+  };
+  ASSERT_TRUE(server.WaitFor(arrived));
+
+  std::deque<TestClient> newcomers;
+  const auto poll = [&] {
+    newcomers.emplace_back(server).Send(GetRequest("/wait"));
+    const size_t expected = newcomers.size() + 1;
+    return server.WaitFor([&] { return waiting.size() == expected; });
+  };
+  // First who never asked for anything, then who did, then who does not come to an end.
+  ASSERT_TRUE(poll());
+  EXPECT_TRUE(silent.AtEnd());
+  ASSERT_TRUE(poll());
+  EXPECT_TRUE(between.AtEnd());
+  ASSERT_TRUE(poll());
+  EXPECT_EQ(receiving.Read().status, 503);
+  // Pops that wait and bodies that make progress stay.
+  TestClient refused(server);
+  EXPECT_EQ(refused.Read().status, 503);
+  refused.Close();
+  EXPECT_EQ(server.counters().given_way, 3U);
+  uploading.Send(std::string(100'000, 'x'));
+  EXPECT_EQ(uploading.Read().status, 200);
+  server.OnLoop([&] {
+    for (Reply& reply : waiting) reply.Send({});
+  });
+  EXPECT_EQ(polling.Read().status, 200);
+  for (TestClient& newcomer : newcomers) EXPECT_EQ(newcomer.Read().status, 200);
+}
+
+TEST(Connections, WhoDoesNotReadGivesWayToo) {
+  Handler big = [](Request, Reply reply) {
+    reply.Send(Response::Json(200, std::string(size_t{30} << 20, 'x')));
+  };
+  TestServer server(big, GivesWayAfter(0), 1);
+  TestClient deaf(server, 4096);
+  deaf.Send(GetRequest("/"));
+  ASSERT_TRUE(server.WaitFor([&] { return server.reply_budget().held() > 0; }));
+  // As long as the kernel takes bytes there is progress.
+  const auto served = [&] {
+    TestClient newcomer(server);
+    newcomer.Send(GetRequest("/", "Connection: close\r\n"));
+    return newcomer.Read().status == 200;
+  };
+  while (!served()) std::this_thread::yield();
+  EXPECT_GE(server.counters().given_way, 1U);
 }
 
 // Drains and says when it is done.
@@ -110,6 +186,74 @@ TEST(Connections, DrainClosesIdleOnesAndAnswersTheRest) {
   waiting.Close();
   EXPECT_TRUE(Finished(done));
   EXPECT_EQ(server.counters().open, 0U);
+}
+
+TEST(Connections, ARequestOnItsWayWhenTheDrainBeginsIsAnswered) {
+  TestServer server(Echo);
+  TestClient used(server);
+  TestClient fresh(server);
+  EXPECT_EQ(used.Ask(GetRequest("/")).status, 200);
+  auto done = StartDrain(server);
+  for (TestClient* client : {&used, &fresh}) {
+    const TestReply last = client->Ask(GetRequest("/"));
+    EXPECT_EQ(last.status, 200);
+    EXPECT_EQ(last.Header("Connection"), "close");
+    EXPECT_TRUE(client->AtEnd());
+    client->Close();
+  }
+  EXPECT_TRUE(Finished(done));
+}
+
+// The client's next request may be on its way while it reads a reply that says nothing of the end.
+TEST(Connections, AReplyWrittenWhenTheDrainBeginsIsNotTheLast) {
+  std::optional<Reply> pending;
+  TestServer server([&](Request, Reply reply) { pending = std::move(reply); });
+  TestClient client(server);
+  client.Send(GetRequest("/"));
+  ASSERT_TRUE(server.WaitFor([&] { return pending.has_value(); }));
+  const auto done = std::make_shared<std::promise<void>>();
+  server.OnLoop([&] {
+    std::exchange(pending, {})->Send({});
+    server.connections().Drain([done] { done->set_value(); });
+  });
+  client.Send(GetRequest("/"));
+  EXPECT_EQ(client.Read().status, 200);
+  ASSERT_TRUE(server.WaitFor([&] { return pending.has_value(); }));
+  server.OnLoop([&] { pending->Send({}); });
+  EXPECT_EQ(client.Read().Header("Connection"), "close");
+  client.Close();
+  auto finished = done->get_future();
+  EXPECT_TRUE(Finished(finished));
+}
+
+TEST(Connections, AfterTheGraceADrainEndsInPeace) {
+  Settings settings;
+  settings.limits.drain_grace_ms = 20;
+  settings.limits.drain_linger_ms = 1'000'000;
+  TestServer server(Echo, settings);
+  TestClient idle(server);
+  EXPECT_EQ(idle.Ask(GetRequest("/")).status, 200);
+  auto done = StartDrain(server);
+  EXPECT_TRUE(idle.AtEnd());
+  // What comes too late is read, so that it meets no reset.
+  EXPECT_TRUE(idle.Send(GetRequest("/")));
+  EXPECT_TRUE(server.WaitFor(
+      [&] { return server.connections().counters().bytes_in == 2 * GetRequest("/").size(); }));
+  EXPECT_EQ(recv(idle.fd(), nullptr, 0, 0), 0);
+  idle.Close();
+  EXPECT_TRUE(Finished(done));
+}
+
+TEST(Connections, ADrainDoesNotWaitLongForClientsThatStay) {
+  Settings settings;
+  settings.limits.drain_grace_ms = 20;
+  settings.limits.drain_linger_ms = 20;
+  settings.limits.linger_timeout_ms = 1'000'000;
+  TestServer server(Echo, settings);
+  TestClient staying(server);
+  EXPECT_EQ(staying.Ask(GetRequest("/")).status, 200);
+  auto done = StartDrain(server);
+  EXPECT_TRUE(Finished(done));
 }
 
 TEST(Connections, WhileDrainingNewOnesAreRefused) {

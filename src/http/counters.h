@@ -9,7 +9,9 @@ namespace queen::http {
 
 struct Counters {
   uint64_t accepted = 0;
-  uint64_t refused = 0;  // over connections_max, or while draining
+  uint64_t refused = 0;           // over connections_max, or while draining
+  uint64_t given_way = 0;         // closed for a newcomer
+  uint64_t bodies_given_way = 0;  // refused for a smaller one
   uint64_t open = 0;
   uint64_t requests = 0;
   std::array<uint64_t, 6> replies_by_class{};  // [2] counts 2xx; [0] is never used
@@ -17,6 +19,7 @@ struct Counters {
   uint64_t bytes_out = 0;
   uint64_t idle_timeouts = 0;
   uint64_t request_timeouts = 0;
+  uint64_t slow_uploads = 0;  // bodies below upload_bytes_per_second_min
   uint64_t write_timeouts = 0;
   uint64_t parse_errors = 0;
   uint64_t disconnects = 0;  // the client left while a reply was owed

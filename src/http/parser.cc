@@ -9,8 +9,6 @@
 namespace queen::http {
 namespace {
 
-// A body starts with at most this much memory, whatever length the client announces.
-constexpr size_t kBodyReserveBytesMax = size_t{64} << 10;
 constexpr size_t kHeadersReserve = 12;
 
 Method MethodOf(uint8_t method) {
@@ -85,10 +83,14 @@ size_t Parser::body_memory() const {
 
 Parser::Event Parser::Refuse(Status status) {
   refusal_ = std::move(status);
+  Drop();
+  return Event::kRefused;
+}
+
+void Parser::Drop() {
   stage_ = Stage::kRefused;
   head_ = std::string();
   request_ = Request();
-  return Event::kRefused;
 }
 
 // A head that arrives in one read is copied once, into the request. Only one that comes in pieces
@@ -143,7 +145,6 @@ Parser::Event Parser::FinishHead() {
   if (Status status = CheckExpectation(); !status.ok()) return Refuse(std::move(status));
   if (!chunked_ && content_length_ == 0) return Complete();
   stage_ = Stage::kBody;
-  request_.body_.reserve(std::min(content_length_, kBodyReserveBytesMax));
   return continue_expected_ ? Event::kContinueExpected : Event::kNeedMore;
 }
 
@@ -267,7 +268,8 @@ int Parser::OnHeadersComplete(llhttp_t* llhttp) {
   return HPE_PAUSED;
 }
 
-// Doubles, but never beyond what was announced: a body of 60 MB takes 60 MB.
+// No memory before there is something to hold. Then it doubles, but never beyond what was
+// announced: a body of 60 MB takes 60 MB.
 void Parser::GrowBody(size_t more) {
   std::string& body = request_.body_;
   const size_t needed = body.size() + more;

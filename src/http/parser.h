@@ -50,11 +50,18 @@ class Parser {
   // Whether one is there to be taken.
   bool complete() const { return stage_ == Stage::kComplete; }
 
-  // Of the request whose body is arriving or has just arrived: the memory that takes, how long the
-  // client said it will be (0 when it did not), and the path.
+  // Whether the head is complete and the body is not.
+  bool body_arriving() const { return stage_ == Stage::kBody; }
+
+  // Of the request whose body is arriving or has just arrived: the memory that takes, how much of
+  // it is there, how long the client said it will be (0 when it did not), and its head.
   size_t body_memory() const;
-  std::string_view path() const { return request_.raw_path(); }
-  size_t body_announced() const { return stage_ == Stage::kHead ? 0 : content_length_; }
+  size_t body_received() const { return request_.body_.size(); }
+  const Request& arriving() const { return request_; }
+  size_t body_announced() const { return body_arriving() || complete() ? content_length_ : 0; }
+
+  // Frees what has arrived of a request that nobody will take. Nothing more is parsed.
+  void Drop();
 
  private:
   enum class Stage { kHead, kBody, kComplete, kRefused };

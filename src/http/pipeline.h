@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/unique_function.h"
@@ -21,7 +22,8 @@ class Pipeline {
     bool without_body = false;  // HEAD: the length is told, the body is not sent
     bool close = false;         // the client asked for the connection to be closed
     bool announce_keep_alive = false;
-    size_t request_bytes = 0;  // counted against the connection until the reply is taken
+    std::string_view allowed_origin{};  // outlives the connection
+    size_t request_bytes = 0;           // counted against the connection until the reply is taken
   };
   struct Slot {
     enum class State : uint8_t { kWaiting, kAnswered, kDropped };

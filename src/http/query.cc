@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "http/percent.h"
+#include "http/request.h"
 
 namespace queen::http {
 namespace {
@@ -55,10 +56,13 @@ std::string_view Query::GetOr(std::string_view name, std::string_view absent) co
   return Get(name).value_or(absent);
 }
 
-bool Query::Bool(std::string_view name, bool absent) const {
+Result<bool> Query::Bool(std::string_view name, bool absent) const {
   const auto value = Get(name);
   if (!value) return absent;
-  return *value == "true" || *value == "1";
+  if (*value == "1" || EqualsIgnoringCase(*value, "true")) return true;
+  if (value->empty() || *value == "0" || EqualsIgnoringCase(*value, "false")) return false;
+  return Status(Code::kInvalidRequest,
+                fmt::format("The query parameter \"{}\" must be true or false", name));
 }
 
 Result<int64_t> Query::Int(std::string_view name, int64_t absent, int64_t low, int64_t high) const {

@@ -26,8 +26,9 @@ class Query {
   std::optional<std::string_view> Get(std::string_view name) const;
   std::string_view GetOr(std::string_view name, std::string_view absent) const;
 
-  // `true` and `1` are true, any other value is false.
-  bool Bool(std::string_view name, bool absent = false) const;
+  // `true` and `1` are true, `false`, `0` and "" false, in any case of letters; anything else is
+  // refused.
+  Result<bool> Bool(std::string_view name, bool absent = false) const;
 
   // A whole number between `low` and `high`, inclusive; anything else is refused.
   Result<int64_t> Int(std::string_view name, int64_t absent, int64_t low = INT64_MIN,

@@ -35,13 +35,18 @@ TEST(Query, DecodesNamesAndValues) {
   EXPECT_TRUE(Parsed("").empty());
 }
 
-TEST(Query, BooleansAreTrueOrOne) {
-  const Query query = Parsed("a=true&b=1&c=false&d=0&e=TRUE&f=&g=yes");
-  EXPECT_TRUE(query.Bool("a"));
-  EXPECT_TRUE(query.Bool("b"));
-  for (const char* name : {"c", "d", "e", "f", "g"}) EXPECT_FALSE(query.Bool(name, true)) << name;
-  EXPECT_TRUE(query.Bool("missing", true));
-  EXPECT_FALSE(query.Bool("missing"));
+TEST(Query, BooleansInAnyCaseOfLettersOrRefusedByName) {
+  const Query query = Parsed("a=true&b=1&c=True&d=TRUE&e=false&f=0&g=False&h=&i");
+  for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(*query.Bool(name)) << name;
+  for (const char* name : {"e", "f", "g", "h", "i"}) EXPECT_FALSE(*query.Bool(name, true)) << name;
+  EXPECT_TRUE(*query.Bool("missing", true));
+  EXPECT_FALSE(*query.Bool("missing"));
+  for (const char* bad : {"yes", "no", "t", "2", "01", "truefalse", "true%20", "on", "null"}) {
+    const auto flag = Parsed(std::string("x=") + bad).Bool("x", true);
+    ASSERT_FALSE(flag.ok()) << bad;
+    EXPECT_EQ(flag.status().code(), Code::kInvalidRequest);
+    EXPECT_EQ(flag.status().message(), "The query parameter \"x\" must be true or false");
+  }
 }
 
 TEST(Query, NumbersAreWholeOrRefusedByName) {

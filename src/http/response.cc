@@ -142,6 +142,9 @@ void AppendHead(const Response& response, const HeadTraits& traits, std::string&
     out.append("\r\n");
   }
   out.append(traits.fixed_headers);
+  if (!traits.allowed_origin.empty()) {
+    out.append("Access-Control-Allow-Origin: ").append(traits.allowed_origin).append("\r\n");
+  }
   for (const auto& [name, value] : response.headers) {
     out.append(name).append(": ");
     AppendHeaderValue(value, out);

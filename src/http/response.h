@@ -42,9 +42,10 @@ std::string_view ReasonPhrase(int status);
 
 // What the connection knows about a reply and the handler does not.
 struct HeadTraits {
-  bool close = false;                // say "Connection: close"
-  bool announce_keep_alive = false;  // say "Connection: keep-alive", which HTTP/1.0 needs
-  std::string_view fixed_headers{};  // complete lines every reply carries
+  bool close = false;                 // say "Connection: close"
+  bool announce_keep_alive = false;   // say "Connection: keep-alive", which HTTP/1.0 needs
+  std::string_view allowed_origin{};  // the request's, if it is named; "" says nothing
+  std::string_view fixed_headers{};   // complete lines every reply carries
 };
 
 // Appends the status line, the header fields and the empty line.

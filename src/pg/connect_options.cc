@@ -144,6 +144,8 @@ Keywords ConnectOptions::SessionSettings() const {
   Keywords pinned = {
       {"default_transaction_isolation", "read committed"},
       {"synchronous_commit", "on"},
+      // That a commit no longer waits for its standby is only said in a warning.
+      {"client_min_messages", "notice"},
       {"search_path", "pg_catalog,pg_temp"},
       {"timezone", "UTC"},
       {"datestyle", "ISO"},

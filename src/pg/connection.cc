@@ -32,6 +32,13 @@ bool IsStalePlan(const PGresult* result) {
          FieldOf(result, PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery";
 }
 
+// The commit stands on this server, but nobody knows whether the synchronous standby has it. Told
+// by the place in PostgreSQL's source: the text is translated and the SQLSTATE is that of any
+// warning.
+bool IsCancelledStandbyWait(const PGresult* result) {
+  return FieldOf(result, PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN";
+}
+
 // Decrypted bytes that OpenSSL holds back: the socket will not become readable for them. Servers
 // before 17 send records small enough for libpq to take whole; later ones do not.
 bool HasDecryptedBytes(PGconn* connection) {
@@ -334,7 +341,9 @@ void Connection::OnSync() {
     return Lose(Status(Code::kDatabaseUnavailable, "fewer answers than statements"), {});
   }
   in_flight_.pop_front();
-  result.outcome = result.status.ok() ? Outcome::kSuccess : Outcome::kFailure;
+  result.outcome = result.status.ok()                              ? Outcome::kSuccess
+                   : result.status.code() == Code::kOutcomeUnknown ? Outcome::kUnknown
+                                                                   : Outcome::kFailure;
   if (!result.ok()) result.rows.clear();
   const bool read_only = result.sqlstate == kReadOnly;
   if (load() == 0) state_ = State::kIdle;
@@ -352,8 +361,14 @@ void Connection::OnNotice(void* self, const PGresult* result) {
   const std::string_view message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string_view sqlstate = FieldOf(result, PG_DIAG_SQLSTATE);
   log::Debug("PostgreSQL notice", {{"message", message}, {"sqlstate", sqlstate}});
-  if (!EndsTheSession(result)) return;
   auto* connection = static_cast<Connection*>(self);
+  if (IsCancelledStandbyWait(result) && !connection->in_flight_.empty()) {
+    // Only a commit waits, and its Sync is still to come: it is the first batch's.
+    BatchResult& first = connection->in_flight_.front().result;
+    first.status = Status(Code::kOutcomeUnknown, std::string(message));
+    first.sqlstate = sqlstate;
+  }
+  if (!EndsTheSession(result)) return;
   connection->farewell_ = message;
   connection->farewell_sqlstate_ = sqlstate;
 }

@@ -66,6 +66,54 @@ TEST_F(Fault, BackendTerminatedInABatch) {
   EXPECT_NE(slots.backend_pid(), pid);
 }
 
+// Nobody is the standby, so every commit waits for it. The translated text must not matter.
+class StandbyWait : public Fault {
+ protected:
+  StandbyWait() { Set("synchronous_standby_names = 'nobody'"); }
+  ~StandbyWait() override { Set("synchronous_standby_names = ''"); }
+
+  void Set(const std::string& setting) {
+    postgres_.Ask("ALTER SYSTEM SET " + setting);
+    postgres_.Ask("SELECT pg_reload_conf()");
+    postgres_.WaitUntil("current_setting('synchronous_standby_names') = " +
+                        setting.substr(setting.find('\'')));
+  }
+  void WaitUntilWaiting(int pid) {
+    postgres_.WaitUntil(
+        fmt::format("(SELECT wait_event = 'SyncRep' FROM pg_stat_activity WHERE pid = {})", pid));
+  }
+};
+
+TEST_F(StandbyWait, CancelledIsUnknownAndOnlyForTheBatchThatWaited) {
+  TestSlots slots(Postgres::Options(), 1, 4);
+  slots.WaitFree();
+  const int pid = slots.backend_pid();
+  auto read = slots.Begin("SELECT 1");
+  auto waited = slots.Begin("INSERT INTO public.t VALUES (1)");
+  auto next = slots.Begin("SELECT 2");
+  EXPECT_TRUE(read.get().ok());
+  WaitUntilWaiting(pid);
+  postgres_.Ask(fmt::format("SELECT pg_cancel_backend({})", pid));
+  const BatchResult result = waited.get();
+  ExpectUnknown(result);
+  EXPECT_EQ(result.sqlstate, "01000");
+  EXPECT_TRUE(next.get().ok());
+  EXPECT_EQ(Count(), "1");  // the commit stands here
+  ExpectRecovery(slots);
+  EXPECT_EQ(slots.backend_pid(), pid);
+}
+
+TEST_F(StandbyWait, TerminatedIsUnknown) {
+  TestSlots slots(Postgres::Options());
+  slots.WaitFree();
+  const int pid = slots.backend_pid();
+  auto waited = slots.Begin("INSERT INTO public.t VALUES (1)");
+  WaitUntilWaiting(pid);
+  postgres_.Terminate(pid);
+  ExpectUnknown(waited.get());
+  ExpectRecovery(slots);
+}
+
 TEST_F(Fault, BackendTerminatedUnderAFullPipeline) {
   TestSlots slots(Postgres::Options(), 1, 4);
   slots.WaitFree();

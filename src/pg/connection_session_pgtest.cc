@@ -24,6 +24,7 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   postgres.Ask("CREATE ROLE plain LOGIN");
   postgres.Ask("ALTER ROLE plain SET default_transaction_isolation = 'serializable'");
   postgres.Ask("ALTER ROLE plain SET synchronous_commit = off");
+  postgres.Ask("ALTER ROLE plain SET client_min_messages = error");
   postgres.Ask("ALTER ROLE plain SET search_path = public");
   postgres.Ask("ALTER ROLE plain SET timezone = 'Europe/Rome'");
   postgres.Ask("ALTER ROLE plain SET idle_session_timeout = 1");
@@ -41,6 +42,7 @@ TEST(Session, SettingsArePinnedWhateverRoleAndDatabaseSay) {
   EXPECT_EQ(Show(slots, "default_transaction_isolation"), "read committed");
   EXPECT_EQ(Show(slots, "transaction_isolation"), "read committed");
   EXPECT_EQ(Show(slots, "synchronous_commit"), "on");
+  EXPECT_EQ(Show(slots, "client_min_messages"), "notice");
   EXPECT_EQ(Show(slots, "search_path"), "pg_catalog,pg_temp");
   EXPECT_EQ(Show(slots, "timezone"), "UTC");
   EXPECT_EQ(Show(slots, "datestyle"), "ISO, MDY");

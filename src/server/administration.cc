@@ -10,6 +10,10 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
   admin::SweepIntervals intervals;
   intervals.segments_ms =
       std::min(config.sweep.retention_interval_ms, config.sweep.eviction_interval_ms);
+  intervals.aged_ms = intervals.segments_ms;
+  intervals.trace_days = config.sweep.trace_days;
+  intervals.dead_letter_days = config.sweep.dead_letter_days;
+  intervals.early_group_days = config.sweep.early_group_days;
   // A batch is in doubt from the end of its connection on, which comes this late at most.
   intervals.batch_age_s =
       std::max(intervals.batch_age_s, 3 * config.database.in_flight_deadline_ms / 1'000);

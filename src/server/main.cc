@@ -7,6 +7,7 @@
 #include "bench/bench.h"
 #include "config/command_line.h"
 #include "config/load.h"
+#include "server/descriptors.h"
 #include "server/migrate_command.h"
 #include "server/server.h"
 #include "server/signals.h"
@@ -14,8 +15,9 @@
 namespace queen {
 namespace {
 
-int Serve(const config::Config& config) {
+int Serve(config::Config config) {
   server::HoldSignals();
+  server::FitConnectionsToDescriptors(config);
   server::Server server(config);
   if (const Status opened = server.Open(); !opened.ok()) {
     fmt::print(stderr, "queen: {}\n", opened.message());

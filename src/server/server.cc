@@ -97,10 +97,9 @@ void Server::Begin() {
     shared_.cluster->Start(shared_.shards, [this] { administration_->LookAtSettings(); });
   }
   acceptor_->Start(std::move(connections));
-  log::Info("listening",
-            {{"url", fmt::format("http://{}:{}", config_.http.host, acceptor_->port())},
-             {"workers", config_.server.workers},
-             {"version", config::Version()}});
+  log::Info("listening", {{"url", acceptor_->url()},
+                          {"workers", config_.server.workers},
+                          {"version", config::Version()}});
   if (postgres_) {
     postgres_->Start([this](const Status& status) { OnDatabaseStarted(status); });
   } else {

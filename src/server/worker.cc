@@ -5,6 +5,7 @@
 
 #include "admin/queue_manager.h"
 #include "api/routes.h"
+#include "base/comma_list.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "config/version.h"
@@ -30,7 +31,9 @@ http::Settings HttpSettings(const config::Config& config) {
   settings.limits.write_timeout_ms = config.http.write_timeout_ms;
   settings.limits.write_buffer_bytes_max = static_cast<size_t>(config.http.write_buffer_bytes_max);
   settings.limits.pipeline_depth_max = static_cast<size_t>(config.http.pipeline_depth_max);
-  settings.allow_origin = config.http.cors_origin;
+  settings.limits.upload_bytes_per_second_min = config.http.upload_bytes_per_second_min;
+  settings.limits.upload_grace_ms = config.http.upload_grace_ms;
+  settings.allow_origins = SplitCommaList(config.http.cors_origins);
   settings.bulk_path = api::kPushPath;
   return settings;
 }
@@ -59,6 +62,8 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conni
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
   options.replies_full = [&shared] { return shared.budgets->replies.full(); };
   options.pop.bytes_max = config.pop.bytes_max;
+  options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
+  options.pop.idle_group_ms = config.pop.idle_group_ms;
   options.pop.check = {.base_ms = config.pop.wait_base_interval_ms,
                        .max_ms = config.pop.wait_max_interval_ms,
                        .threshold = config.pop.wait_backoff_threshold,

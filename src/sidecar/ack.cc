@@ -26,6 +26,11 @@ AckOutcome Refusal(const state::AckTarget& target, std::string error) {
   return outcome;
 }
 
+bool IsDoubtful(const std::vector<AckGroup>& groups) {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const AckGroup& group) { return group.doubtful; });
+}
+
 }  // namespace
 
 AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
@@ -328,6 +333,9 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
   answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
   if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
 
+  if (answer.state == AckAnswer::State::kRefused && IsDoubtful(row.groups)) {
+    TellFreed(row, {});  // the attempt without an answer may have ended the lease
+  }
   if (answer.state == AckAnswer::State::kRefused && row.groups.front().lease_id) {
     for (auto group = row.groups.rbegin(); group != row.groups.rend(); ++group) {
       PassOn(*group, row.key->groups);
@@ -336,11 +344,8 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
 
   // Told before the callers are answered: who pops next finds the partition free.
   if (answer.state == AckAnswer::State::kApplied && answer.released) {
-    const AckGroup& first = row.groups.front();
-    const uint32_t item = first.items.front();
-    freed_(first.call->targets[item], row.key->partition, first.call->request.items[item].group,
-           {.cursor = rows.Int8(index, 6),
-            .ready_in_ms = rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8)});
+    TellFreed(row, {.cursor = rows.Int8(index, 6),
+                    .ready_in_ms = rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8)});
   }
   for (const AckGroup& group : row.groups) {
     AckAnswer judged = answer;
@@ -362,6 +367,12 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
   }
 }
 
+void AckQueue::TellFreed(const Batch::Row& row, const LeaseEnd& end) {
+  const AckGroup& first = row.groups.front();
+  const uint32_t item = first.items.front();
+  freed_(first.call->targets[item], row.key->partition, first.call->request.items[item].group, end);
+}
+
 void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
   const bool one_group = batch.rows.size() == 1 && batch.rows[0].groups.size() == 1;
   const bool unknown = result.outcome == pg::Outcome::kUnknown;
@@ -372,6 +383,10 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
               {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
   }
   for (Batch::Row& row : batch.rows) {
+    if (unknown) {
+      for (AckGroup& group : row.groups) group.doubtful = true;
+      if (!row.fold.repeatable()) TellFreed(row, {});
+    }
     if ((unknown && !row.fold.repeatable()) || (!may_repeat && one_group)) {
       for (const AckGroup& group : row.groups) Fail(group, result.status);
       Release(*row.key);

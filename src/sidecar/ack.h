@@ -6,6 +6,7 @@
 // How a batch may end: `again` rows and retryable failures go again until their deadline; a refused
 // batch is sent caller by caller (I7); after an unknown end completed acks are simply repeated,
 // other verdicts are answered outcome_unknown, because counting a failure twice would be wrong.
+// Either may have ended its lease with nobody told, so the owner of the queue is told to look.
 // What waits for a connection is answered 503 at its deadline; what is in flight is bounded by the
 // connection's own.
 #pragma once
@@ -72,6 +73,8 @@ class AckQueue final : public Scheduler::Source {
   void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   void OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& again);
   void OnFailed(Batch& batch, const pg::BatchResult& result);
+  // Tells the owner of the queue that the row's lease has ended.
+  void TellFreed(const Batch::Row& row, const LeaseEnd& end);
   void GoAgain(Batch::Row& row);
   static void DropDecided(Key& key);
   void Release(Key& key);

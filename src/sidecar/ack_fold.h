@@ -38,7 +38,8 @@ struct AckGroup {
   std::shared_ptr<AckCall> call;
   std::optional<Uuid> lease_id;
   std::vector<uint32_t> items;
-  bool alone = false;  // a batch with it was refused
+  bool alone = false;     // a batch with it was refused
+  bool doubtful = false;  // a batch with it ended without an answer
 };
 
 // The group among those that wait for one (partition, group) that an item of `call` under `lease`

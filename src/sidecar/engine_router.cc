@@ -189,6 +189,15 @@ CancelPop EngineRouter::PopFamily(PopRequest request, PopDone done) {
   };
 }
 
+// The deliveries of one result are of one queue.
+void EngineRouter::GiveBack(std::string group, PopResult result) {
+  if (!result.leased || result.deliveries.empty()) return;
+  const size_t owner = shards_.OwnerOfQueue(result.deliveries.front().queue_name);
+  On(owner, [group = std::move(group), result = std::move(result)](Sidecar& sidecar) {
+    sidecar.pop().GiveBack(group, result.lease_id, result.deliveries);
+  });
+}
+
 // Notes which message a client will mean by a transactionId it was given.
 void EngineRouter::Remember(const std::string& group, const PopResult& result) const {
   if (!result.leased) return;

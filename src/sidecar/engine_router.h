@@ -59,6 +59,7 @@ class EngineRouter final : public Engine {
 
   void Push(PushRequest request) override;
   CancelPop Pop(PopRequest request, PopDone done) override;
+  void GiveBack(std::string group, PopResult result) override;
   void Ack(AckRequest request) override;
   void Transaction(TransactionRequest request) override;
   void RegisterStreamQuery(StreamQueryRequest request, StreamQueryDone done) override;

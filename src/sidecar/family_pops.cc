@@ -115,6 +115,9 @@ void FamilyPops::Serve(const WantPtr& want, Member& member) {
   request.task.reset();
   request.member = true;
   request.wait_ms = 0;
+  // It is answered by then: an automatic ack must not be left behind by a pop that has ended.
+  const int64_t grace_ms = want->request.wait_ms > 0 ? kGraceMs : 0;
+  request.within_ms = std::max<int64_t>(want->deadline_ms + grace_ms - loop_.NowMillis(), 1);
   want->cancel = engine_.Pop(std::move(request), [this, want](Result<PopResult> result) {
     loop_.Post(
         [this, want, result = std::move(result)]() mutable { OnServed(want, std::move(result)); });
@@ -125,11 +128,14 @@ void FamilyPops::Serve(const WantPtr& want, Member& member) {
 
 void FamilyPops::OnServed(const WantPtr& want, Result<PopResult> result) {
   want->cancel = nullptr;
-  if (want->state == Want::State::kFinished) return;
-  if (!result.ok()) {
+  if (want->state == Want::State::kFinished) {  // its client has gone
+    if (result.ok()) engine_.GiveBack(want->request.group, *std::move(result));
+  } else if (!result.ok()) {
     FailOrPark(want, result.status());
   } else if (!result->deliveries.empty()) {
     Finish(want, std::move(result));
+  } else if (want->late) {
+    Finish(want, PopResult{});
   } else {
     Choose(want);
   }
@@ -229,7 +235,9 @@ void FamilyPops::OnTimer() {
 }
 
 void FamilyPops::OnDeadline(const WantPtr& want, int64_t now) {
-  if (want->state == Want::State::kParked || want->late) {
+  if (want->state == Want::State::kServing) {
+    want->late = true;  // the pop of its queue has the same deadline, and answers it
+  } else if (want->state == Want::State::kParked || want->late) {
     Finish(want, PopResult{});
   } else if (want->request.wait_ms > 0) {
     // On its way: it may still bring something, if it comes soon.

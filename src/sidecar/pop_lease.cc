@@ -6,6 +6,12 @@
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
+namespace {
+
+// A lease that could not be given back by then has mostly run out by itself.
+constexpr int64_t kReleaseTriesForMs = 600'000;
+
+}  // namespace
 
 // One lease call: row i of its arrays is candidate `candidate` of `pop`.
 struct PopStateMachine::LeaseChunk {
@@ -18,8 +24,6 @@ struct PopStateMachine::LeaseChunk {
   };
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
-  // Partitions that have, or may have, more for somebody else.
-  std::vector<std::pair<PopGroup*, PartitionId>> more;
 };
 
 void PopStateMachine::SendLease() {
@@ -28,9 +32,12 @@ void PopStateMachine::SendLease() {
     const bool paused = paused_ && !pop->asked;
     if (!pop->cancelled && !paused && pop->group->named()) {
       pop->asked = true;
+      pop->in_flight = true;
       chunk->pops.push_back(std::move(pop));
       continue;
     }
+    // One partition is asked for again, under the same id; of any, it may be another.
+    if (pop->wildcard()) GiveBackDoubtful(*pop);
     for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
     if (pop->cancelled) {
       Finish(pop, PopState::kEmpty, PopResult{});
@@ -73,7 +80,12 @@ void PopStateMachine::SendLease() {
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
                                const pg::BatchResult& result) {
   --leases_in_flight_;
+  for (const PopPtr& pop : chunk->pops) {
+    pop->in_flight = false;
+    if (result.ok()) pop->doubtful_group_id = 0;
+  }
   if (!result.ok()) {
+    if (result.outcome == pg::Outcome::kUnknown) DoubtLeases(*chunk);
     OnBatchFailed(chunk->pops, lease_, result);
     for (const LeaseChunk::Row& row : chunk->rows) {
       if (row.pop->finished()) DropClaim(*row.pop, row.partition);
@@ -96,7 +108,11 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
       }
       pop->again = false;
       pop->asked = false;
-      Advance(pop);
+      if (pop->overdue) {
+        FinishOverdue(pop);
+      } else {
+        Advance(pop);
+      }
     } else {
       BeginFetch(pop);
     }
@@ -104,26 +120,34 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   for (const LeaseChunk::Row& row : chunk->rows) {
     Unblock(KeyOf(row.partition, *row.pop->group));
   }
-  for (const auto& [group, partition] : chunk->more) WakeWaiters(*group, partition, {});
   scheduler_.Wake();
+}
+
+// An automatic ack leaves no lease behind.
+void PopStateMachine::DoubtLeases(const LeaseChunk& chunk) {
+  for (const LeaseChunk::Row& row : chunk.rows) {
+    if (!row.pop->request.auto_ack) row.pop->doubtful_group_id = row.group_id;
+  }
 }
 
 bool PopStateMachine::EndLeasing(PopGroup& group, PartitionId partition) {
   const int64_t key = KeyOf(partition, group);
   leasing_.erase(key);
-  if (told_.erase(key) > 0) {
+  const bool told = told_.erase(key) > 0;
+  if (told) {
     group.ring.Hint(partition);  // whatever the lease says, it may be over
     QueueCheck(group);
-    announced_.insert(key);
   }
-  return announced_.erase(key) > 0;
+  const bool announced = announced_.erase(key) > 0;
+  if (announced) group.ring.Add(partition);
+  return told || announced;
 }
 
 // `pop` will not lease `partition` after all: the next one may.
 void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   const int64_t key = KeyOf(partition, *pop.group);
   EndLeasing(*pop.group, partition);
-  if (pop.wildcard()) pop.group->ring.Add(partition);
+  pop.group->ring.Add(partition);
   Unblock(key);
 }
 
@@ -153,7 +177,6 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     ++pop->misses;
   }
   if (state == "again") pop->again = true;
-  if (state == "full" || pushed) chunk.more.emplace_back(&group, partition);
   if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
     hold(rows.Int8(row, 2), 0);
   }
@@ -164,7 +187,6 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
     hold(rows.Int8(row, 11), whole ? rows.Int8(row, 4) : 0);
   } else if (!whole) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
-    chunk.more.emplace_back(&group, partition);
   }
   Delivery delivery;
   delivery.partition = partition;
@@ -287,7 +309,7 @@ void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
 void PopStateMachine::Complete(const PopPtr& pop) {
   if (pop->finished()) return;
   if (pop->cancelled) {
-    GiveBack(*pop);
+    GiveBackDeliveries(*pop);
     Finish(pop, PopState::kEmpty, PopResult{});
     return;
   }
@@ -298,12 +320,39 @@ void PopStateMachine::Complete(const PopPtr& pop) {
   Finish(pop, PopState::kCompleted, std::move(result));
 }
 
-void PopStateMachine::GiveBack(const Pop& pop) {
+// ---- giving back
+
+void PopStateMachine::GiveBackDeliveries(const Pop& pop) {
   if (pop.request.auto_ack) return;
   for (const Delivery& delivery : pop.deliveries) {
-    ++pop.group->open_pops;  // until it is given back
-    release_.push_back({pop.group, delivery.partition, delivery.group_id, pop.lease_id});
+    Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id);
   }
+}
+
+// Under another id from then on: it could lease again what is on its way back.
+void PopStateMachine::GiveBackDoubtful(Pop& pop) {
+  if (pop.doubtful_group_id == 0) return;
+  for (const PartitionId partition : pop.candidates) {
+    Release(*pop.group, partition, pop.doubtful_group_id, pop.lease_id);
+  }
+  pop.doubtful_group_id = 0;
+  pop.lease_id = MakeUuidV7();
+}
+
+void PopStateMachine::GiveBack(const std::string& group, const Uuid& lease_id,
+                               const std::vector<Delivery>& deliveries) {
+  loop_.AssertOwner();
+  for (const Delivery& delivery : deliveries) {
+    Release(GroupOf(delivery.queue_name, group), delivery.partition, delivery.group_id, lease_id);
+  }
+}
+
+void PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
+                              const Uuid& lease_id) {
+  if (release_.size() >= limits_.releases_max) return;
+  ++group.open_pops;  // until it is given back
+  release_.push_back(
+      {&group, partition, group_id, lease_id, loop_.NowMillis() + kReleaseTriesForMs});
   scheduler_.Wake();
 }
 
@@ -316,8 +365,10 @@ void PopStateMachine::SendRelease() {
   pg::UuidArray leases(waiting.size(), 16);
   std::unordered_set<int64_t> taken;
   for (const Given& lease : waiting) {
-    if (!taken.insert(KeyOf(lease.partition, *lease.group)).second) {
-      release_.push_back(lease);  // one change of a (partition, group) per call
+    // One change of a (partition, group) per call.
+    if (given.size() == limits_.lease_rows_max ||
+        !taken.insert(KeyOf(lease.partition, *lease.group)).second) {
+      release_.push_back(lease);
       continue;
     }
     given.push_back(lease);
@@ -330,15 +381,34 @@ void PopStateMachine::SendRelease() {
   const auto count = static_cast<int64_t>(given.size());
   scheduler_.Execute(*this, count, pg::Batch(storage::kRelease, std::move(params)),
                      [this, given = std::move(given)](const pg::BatchResult& result) {
-                       for (const Given& lease : given) {
-                         if (result.ok()) {  // otherwise the lease runs out by itself
-                           lease.group->ring.Free(lease.partition);
-                           lease.group->ring.Add(lease.partition);
-                           WakeWaiters(*lease.group, lease.partition, {});
-                         }
-                         DropUse(*lease.group);
-                       }
+                       OnReleased(given, result);
                      });
+}
+
+// What did not succeed is tried again after a growing pause. After an unknown end it may be done
+// already; then it is refused, which does no harm.
+void PopStateMachine::OnReleased(const std::vector<Given>& given, const pg::BatchResult& result) {
+  std::vector<bool> again(given.size(), !result.ok());
+  for (int row = 0; result.ok() && row < result.rows[0].rows(); ++row) {
+    const auto index = static_cast<size_t>(result.rows[0].Int4(row, 0)) - 1;
+    again[index] = result.rows[0].Text(row, 1) == "again";
+  }
+  bool any_again = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Given& lease = given[i];
+    if (again[i] && loop_.NowMillis() < lease.give_up_ms) {
+      release_.push_back(lease);
+      any_again = true;
+      continue;
+    }
+    if (!again[i]) {
+      lease.group->ring.Free(lease.partition);
+      lease.group->ring.Add(lease.partition);
+    }
+    DropUse(*lease.group);
+  }
+  release_pause_ms_ = any_again ? NextPause(release_pause_ms_) : 0;
+  if (any_again) release_pause_.Start(release_pause_ms_);
 }
 
 }  // namespace queen::sidecar

@@ -1,5 +1,6 @@
 // The first round trips of a pop: names to ids, and which partitions of a (queue, group) are ready.
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "sidecar/pop_state_machine.h"
@@ -10,43 +11,41 @@ namespace {
 
 bool AnyoneWaits(const PopGroup& group) { return !group.resolving.empty() || group.awaited(); }
 
+// Whether something was pushed to where the pop pops, although its names were not found: that was
+// behind the look.
+bool WasHeardOf(const Pop& pop) {
+  const PopGroup& group = *pop.group;
+  if (!group.named()) return !group.ring.empty();
+  return !pop.wildcard() && group.partitions.contains(*pop.request.partition);
+}
+
 // A round that nobody waits for takes a tenth of one connection's time.
 constexpr int64_t kRestsPerPage = 9;
 
 }  // namespace
 
+// ---- names
+
+// Looks up what the next pops name. Waits for nobody: what is not there is made by MakeGroups.
 void PopStateMachine::SendNaming() {
   std::vector<PopPtr> pops = TakeChunk(naming_, scheduler_.FreeSlots());
   pg::TextArray queues(pops.size());
   pg::TextArray groups(pops.size());
-  pg::TextArray modes(pops.size());
-  pg::TimestampTzArray times(pops.size(), 8);
   pg::TextArray partitions(pops.size());
   for (const PopPtr& pop : pops) {
     queues.Add(pop->request.queue);
     groups.Add(pop->request.group);
-    if (pop->request.member) {
-      modes.AddNull();
-    } else {
-      modes.Add(ModeName(pop->request.start_mode));
-    }
-    if (pop->request.start_mode == StartMode::kTime) {
-      times.Add(pop->request.start_micros);
-    } else {
-      times.AddNull();
-    }
     if (pop->wildcard()) {
       partitions.AddNull();
     } else {
       partitions.Add(*pop->request.partition);
     }
   }
-  pg::Params params(5);
-  params.Add(std::move(queues)).Add(std::move(groups)).Add(std::move(modes));
-  params.Add(std::move(times)).Add(std::move(partitions));
+  pg::Params params(3);
+  params.Add(std::move(queues)).Add(std::move(groups)).Add(std::move(partitions));
   const auto count = static_cast<int64_t>(pops.size());
   scheduler_.Execute(
-      *this, count, pg::Batch(storage::kNamePops, std::move(params)),
+      *this, count, pg::Batch(storage::kFindPopNames, std::move(params)),
       [this, pops = std::move(pops)](const pg::BatchResult& result) { OnNamed(pops, result); });
 }
 
@@ -55,37 +54,138 @@ void PopStateMachine::OnNamed(const std::vector<PopPtr>& pops, const pg::BatchRe
     OnBatchFailed(pops, naming_, result);
     return;
   }
-  std::vector<bool> found(pops.size(), false);
+  for (const PopPtr& pop : pops) {
+    std::unordered_map<std::string, PartitionId>& names = pop->group->partitions;
+    if (names.size() >= limits_.partition_names_max) names.clear();
+  }
   const pg::Rows& rows = result.rows[0];
+  std::vector<bool> there(pops.size(), false);  // the group, or the record of its start
   for (int row = 0; row < rows.rows(); ++row) {
     const auto index = static_cast<size_t>(rows.Int4(row, 0)) - 1;
-    Pop& pop = *pops[index];
-    const bool others = pop.group->group_id != rows.Int4(row, 2);
-    if (others && pop.group->named()) ForgetNames(*pop.group);
-    pop.group->queue_id = rows.Int4(row, 1);
-    queue_names_[pop.group->queue_id] = pop.group->queue;
-    pop.group->group_id = rows.Int4(row, 2);
-    if (pop.wildcard()) {
-      found[index] = true;
-    } else if (!rows.IsNull(row, 3)) {
-      const PartitionId id{rows.Int4(row, 3)};
-      pop.group->partitions[*pop.request.partition] = id;
-      found[index] = true;
+    const Pop& pop = *pops[index];
+    there[index] = rows.Bool(row, 4) || !rows.IsNull(row, 2);
+    if (!rows.IsNull(row, 2)) TakeNames(*pop.group, rows.Int4(row, 1), rows.Int4(row, 2));
+    if (!pop.wildcard() && !rows.IsNull(row, 3)) {
+      pop.group->partitions[*pop.request.partition] = PartitionId{rows.Int4(row, 3)};
     }
   }
+  std::vector<PopPtr> nameless;
   for (size_t i = 0; i < pops.size(); ++i) {
-    if (pops[i]->finished()) continue;
-    if (found[i]) {
-      Advance(pops[i]);
-    } else if (pops[i]->request.member) {
+    const PopPtr& pop = pops[i];
+    if (pop->finished()) continue;
+    if (IsNamed(*pop)) {
+      Advance(pop);
+    } else if (pop->request.member) {
       PopResult gone;
       gone.gone = true;
-      Finish(pops[i], PopState::kEmpty, std::move(gone));
+      Finish(pop, PopState::kEmpty, std::move(gone));
+    } else if (there[i]) {
+      nameless.push_back(pop);
     } else {
-      Wait(pops[i]);  // no such queue or partition yet
+      AwaitGroup(pop);
     }
   }
+  AwaitNames(nameless);
+  MakeGroups();
 }
+
+// No such queue or partition yet. What was pushed there since the names were looked for is a reason
+// to ask once more, but only once.
+void PopStateMachine::AwaitNames(const std::vector<PopPtr>& pops) {
+  std::unordered_set<PopGroup*> asked_again;
+  for (const PopPtr& pop : pops) {
+    if (WasHeardOf(*pop)) {
+      asked_again.insert(pop->group);
+      Advance(pop);
+    } else {
+      Wait(pop);
+    }
+  }
+  for (PopGroup* group : asked_again) {
+    if (!group->named()) ForgetNames(*group);
+  }
+}
+
+bool PopStateMachine::IsNamed(const Pop& pop) {
+  return pop.group->named() &&
+         (pop.wildcard() || pop.group->partitions.contains(*pop.request.partition));
+}
+
+void PopStateMachine::TakeNames(PopGroup& group, int32_t queue_id, int32_t group_id) {
+  if (group.named() && group.group_id != group_id) ForgetNames(group);
+  group.queue_id = queue_id;
+  queue_names_[queue_id] = group.queue;
+  group.group_id = group_id;
+}
+
+// The pop is the first of its group, or comes while that one is on its way.
+void PopStateMachine::AwaitGroup(const PopPtr& pop) {
+  PopGroup& group = *pop->group;
+  if (group.unmade.empty()) make_.push_back(&group);
+  group.unmade.push_back(pop);
+}
+
+// One call is in flight at a time, each group in it once and with all its pops: groups that are
+// there never wait for new ones, and two calls never for each other.
+void PopStateMachine::MakeGroups() {
+  if (making_ || make_.empty()) return;
+  making_ = true;
+  std::vector<std::vector<PopPtr>> made;  // the pops of each group
+  pg::TextArray queues(make_.size());
+  pg::TextArray groups(make_.size());
+  pg::TextArray modes(make_.size());
+  pg::TimestampTzArray times(make_.size(), 8);
+  while (!make_.empty() && made.size() < limits_.pops_per_batch) {
+    made.push_back(std::exchange(make_.front()->unmade, {}));
+    make_.pop_front();
+    const PopRequest& first = made.back().front()->request;
+    queues.Add(first.queue);
+    groups.Add(first.group);
+    modes.Add(ModeName(first.start_mode));
+    if (first.start_mode == StartMode::kTime) {
+      times.Add(first.start_micros);
+    } else {
+      times.AddNull();
+    }
+  }
+  pg::Params params(4);
+  params.Add(std::move(queues)).Add(std::move(groups)).Add(std::move(modes));
+  params.Add(std::move(times));
+  names_.Ask(
+      storage::kEnsureGroups, std::move(params),
+      [this, made = std::move(made)](const pg::BatchResult& result) { OnMade(made, result); });
+}
+
+void PopStateMachine::OnMade(const std::vector<std::vector<PopPtr>>& made,
+                             const pg::BatchResult& result) {
+  making_ = false;
+  if (result.ok()) {
+    const pg::Rows& rows = result.rows[0];
+    for (int row = 0; row < rows.rows(); ++row) {
+      const PopPtr& first = made[static_cast<size_t>(rows.Int4(row, 0)) - 1].front();
+      if (!first->finished()) TakeNames(*first->group, rows.Int4(row, 1), rows.Int4(row, 2));
+    }
+  }
+  std::vector<PopPtr> nameless;
+  for (const std::vector<PopPtr>& pops : made) {
+    if (!result.ok()) {
+      OnBatchFailed(pops, naming_, result);
+      continue;
+    }
+    for (const PopPtr& pop : pops) {
+      if (pop->finished()) continue;
+      if (pop->group->named()) {
+        Advance(pop);
+      } else {
+        nameless.push_back(pop);
+      }
+    }
+  }
+  AwaitNames(nameless);
+  MakeGroups();
+}
+
+// ---- which partitions are ready
 
 void PopStateMachine::SendResolve() {
   PopGroup& group = *resolve_.front();
@@ -126,11 +226,9 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
         Advance(pop);
       }
     }
-    WakeForRing(group);
     QueuePage(group);
   } else {
     EndRound(group);
-    WakeForRing(group);
   }
   scheduler_.Wake();
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace queen::sidecar {
 namespace {
 
@@ -12,22 +14,23 @@ constexpr size_t kStageCount = 8;
 constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
-constexpr int64_t kPauseMaxMs = 100;
 // Who waits so long is parked before the tail is read for it.
 constexpr int64_t kParkedFromMs = 100;
 
 }  // namespace
 
-PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
-                                 const PopLimits& limits, OwnBrokers own,
+PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names,
+                                 SegmentCache& cache, const PopLimits& limits, OwnBrokers own,
                                  std::function<bool()> replies_full, PeerHints* peers)
     : loop_(loop),
       scheduler_(scheduler),
+      names_(names),
       cache_(cache),
       limits_(limits),
       replies_full_(std::move(replies_full)),
       peers_(peers),
       tail_(own),
+      release_pause_(loop, [this] { scheduler_.Wake(); }),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
 
@@ -44,12 +47,15 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   pop->done = std::move(done);
   pop->group = &GroupOf(pop->request.queue, pop->request.group);
   ++pop->group->open_pops;
+  if (!pop->wildcard()) ++pop->group->sought[*pop->request.partition];
   pop->group->used_ms = loop_.NowMillis();
   if (!background_.IsActive()) background_.Start(kBackgroundMs, kBackgroundMs);
   pop->resolve_round = pop->group->rounds_begun + 1;
   pop->lease_id = MakeUuidV7();
   const bool waits = pop->request.wait_ms > 0;
-  pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : limits_.deadline_ms);
+  const int64_t within_ms =
+      pop->request.within_ms > 0 ? pop->request.within_ms : limits_.deadline_ms;
+  pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : within_ms);
   pops_.emplace(ticket, pop);
   if (pops_.size() > limits_.pops_max) {
     Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
@@ -87,6 +93,8 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
     group->queue = queue;
     group->name = name;
     group->number = ++groups_made_;
+    group->ring = state::ReadyRing(
+        [this, made = group.get()](PartitionId partition) { OnReady(*made, partition); });
     by_queue_[queue].push_back(group.get());
   }
   return *group;
@@ -97,6 +105,7 @@ void PopStateMachine::Unpin(PopGroup& group) {
 }
 
 void PopStateMachine::DropUse(PopGroup& group) {
+  group.used_ms = loop_.NowMillis();
   if (--group.open_pops == 0 && !group.named()) unused_.push_back(&group);
 }
 
@@ -108,15 +117,47 @@ void PopStateMachine::ForgetUnused() {
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   for (PopGroup* group : unused) {
-    if (group->open_pops > 0 || group->named() || group->pins > 0) continue;
-    auto& siblings = by_queue_[group->queue];
-    std::erase(siblings, group);
-    if (siblings.empty()) by_queue_.erase(group->queue);
-    std::string key = group->queue;
-    key += '\0';
-    key += group->name;
-    groups_.erase(key);
+    if (!group->named() && group->idle()) ForgetGroup(*group);
   }
+}
+
+// A group that nobody pops is remembered for a while, and not too many of them: each costs memory
+// and is told of every push to its queue. Nothing is lost with it. Whoever waits is an open pop,
+// leases are PostgreSQL's, and the next pop asks it what is ready. Called where nobody holds a
+// group.
+void PopStateMachine::ForgetIdle() {
+  std::vector<PopGroup*> idle;
+  size_t partitions = 0;
+  for (const auto& [key, group] : groups_) {
+    if (!group->idle()) continue;
+    idle.push_back(group.get());
+    partitions += group->remembered();
+  }
+  std::sort(idle.begin(), idle.end(),
+            [](const PopGroup* a, const PopGroup* b) { return a->used_ms < b->used_ms; });
+  size_t left = idle.size();
+  for (PopGroup* group : idle) {
+    const bool old = loop_.NowMillis() - group->used_ms >= limits_.idle_group_ms;
+    if (!old && left <= limits_.idle_groups_max && partitions <= limits_.idle_partitions_max) break;
+    --left;
+    partitions -= group->remembered();
+    ForgetGroup(*group);
+  }
+}
+
+// REQUIRES: it is idle
+void PopStateMachine::ForgetGroup(PopGroup& group) {
+  std::erase(unused_, &group);
+  const auto siblings = by_queue_.find(group.queue);
+  std::erase(siblings->second, &group);
+  if (siblings->second.empty()) {
+    queue_names_.erase(group.queue_id);
+    by_queue_.erase(siblings);
+  }
+  std::string key = group.queue;
+  key += '\0';
+  key += group.name;
+  groups_.erase(key);
 }
 
 void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
@@ -125,13 +166,20 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
     for (PopGroup* group : groups->second) {
       DoubtLease(*group, id);
-      if (group->ring.Push(id)) WakeWaiters(*group, id, partition);
+      Learn(*group, partition, id);
+      group->ring.Push(id);
       if (IsServedHere(*group, id)) served.push_back(group->name);
     }
   }
   if (!from_peer && peers_ != nullptr && peers_->AnyoneWaits()) {
     peers_->Pushed(queue, partition, id, served);
   }
+}
+
+// Somebody may wait for a partition of this name that nobody has found yet.
+void PopStateMachine::Learn(PopGroup& group, std::string_view partition, PartitionId id) {
+  if (group.sought.empty()) return;
+  if (const std::string name(partition); group.sought.contains(name)) group.partitions[name] = id;
 }
 
 void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
@@ -146,6 +194,9 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     return;
   }
   PopGroup& group = *known->second;
+  Learn(group, partition, id);
+  // A lease on its way may say that the partition is held: that was before this.
+  if (const int64_t claim = KeyOf(id, group); leasing_.contains(claim)) told_.insert(claim);
   const bool any_left = group.ring.EndLease(id, end.cursor);
   if (end.ready_in_ms > 0) {
     const int64_t at = loop_.NowMillis() + end.ready_in_ms;
@@ -153,7 +204,6 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     SetTimer(at);
   } else if (any_left) {
     group.ring.Add(id);
-    WakeWaiters(group, id, partition);
     if (tell && !IsServedHere(group, id) && peers_->AnyoneWaits()) {
       peers_->Freed(queue, partition, id, group_name);
     }
@@ -189,6 +239,7 @@ void PopStateMachine::Unconfirm(Pop& pop) {
 
 void PopStateMachine::Forget() {
   tail_.Drop();
+  queue_names_.clear();  // with the ids
   for (auto& [key, group] : groups_) {
     ForgetNames(*group);
     group->backoff.Hurry(loop_.NowMillis());
@@ -215,6 +266,7 @@ void PopStateMachine::SetPaused(bool paused) {
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
+  release_pause_.Stop();
   retries_.clear();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
@@ -263,13 +315,14 @@ void PopStateMachine::Advance(const PopPtr& pop) {
     scheduler_.Wake();
     return;
   }
-  if (pop->confirmed) {
+  if (pop->confirmed && !group.ring.Contains(partition->second)) {
     Wait(pop);
     return;
   }
   pop->state = PopState::kLeasing;
   pop->candidates = {partition->second};
   if (const int64_t key = KeyOf(partition->second, group); leasing_.insert(key).second) {
+    group.ring.Remove(partition->second);
     lease_.push_back(pop);
     scheduler_.Wake();
   } else {
@@ -283,9 +336,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
   pop->candidates.clear();
   if (!IsComplete(group)) StartRound(group);
   if (pop->request.look) {
-    const bool found = group.ring.AnyOf(
-        [&](PartitionId partition) { return !leasing_.contains(KeyOf(partition, group)); });
-    if (found) {
+    if (!group.ring.empty()) {
       PopResult result;
       result.found = true;
       Finish(pop, PopState::kCompleted, std::move(result));
@@ -321,17 +372,12 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
     AwaitCheck(pop);
     return true;
   }
-  std::vector<PartitionId> in_flight;
   while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
     const auto partition = group.ring.Take();
     if (!partition) break;
-    if (leasing_.insert(KeyOf(*partition, group)).second) {
-      pop->candidates.push_back(*partition);
-    } else {
-      in_flight.push_back(*partition);
-    }
+    leasing_.insert(KeyOf(*partition, group));
+    pop->candidates.push_back(*partition);
   }
-  for (const PartitionId partition : in_flight) group.ring.Add(partition);
   if (pop->candidates.empty()) return false;
   pop->state = PopState::kLeasing;
   lease_.push_back(pop);
@@ -341,15 +387,20 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
 
 void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult> result) {
   if (pop->finished()) return;
-  if (pop->state == PopState::kWaiting) {
-    (pop->request.look ? pop->group->lookers : pop->group->waiters).remove(pop);
-    --waiting_;
-  }
+  PopGroup& group = *pop->group;
+  if (pop->state == PopState::kWaiting) Unpark(pop);
   pop->state = state;
+  if (!pop->wildcard()) {
+    const auto sought = group.sought.find(*pop->request.partition);
+    if (--sought->second == 0) group.sought.erase(sought);
+  }
+  // It may have been woken for what it leaves there.
+  OfferSoon(group);
   if (pop->deadline) deadlines_.erase(*pop->deadline);
   pop->deadline.reset();
+  GiveBackDoubtful(*pop);
   pops_.erase(pop->ticket);
-  DropUse(*pop->group);
+  DropUse(group);
   PopDone done = std::move(pop->done);
   done(std::move(result));
 }
@@ -360,6 +411,24 @@ void PopStateMachine::Abandon(const PopPtr& pop, Result<PopResult> result) {
   PopDone done = std::move(pop->done);
   pop->done = [](const Result<PopResult>&) {};
   done(std::move(result));
+}
+
+// The pop's time is over while it is on its way. See rule 4.
+void PopStateMachine::OnOverdue(const PopPtr& pop) {
+  if (pop->MaySettleUnseen()) {
+    pop->overdue = true;
+  } else {
+    Abandon(pop, OverdueAnswer(*pop));
+  }
+}
+
+Result<PopResult> PopStateMachine::OverdueAnswer(const Pop& pop) const {
+  if (pop.waited) return PopResult{};
+  return Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable);
+}
+
+void PopStateMachine::FinishOverdue(const PopPtr& pop) {
+  Finish(pop, pop->waited ? PopState::kEmpty : PopState::kFailed, OverdueAnswer(*pop));
 }
 
 void PopStateMachine::Fail(const PopPtr& pop, const Status& status) {
@@ -373,11 +442,20 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
   const bool may_repeat = result.outcome == pg::Outcome::kUnknown || result.status.retryable();
   for (const PopPtr& pop : pops) {
     const bool settles_at_once = pop->request.auto_ack && &stage == &lease_;
+    const bool settled = pop->request.auto_ack && &stage == &fetch_;
     const bool its_own_fault = !may_repeat && pops.size() == 1;
     if (pop->cancelled) {
       Finish(pop, PopState::kEmpty, PopResult{});
     } else if (its_own_fault || (settles_at_once && result.outcome == pg::Outcome::kUnknown)) {
+      if (settled)
+        log::Error("settled messages cannot be read", {{"queue", pop->group->queue},
+                                                       {"group", pop->group->name},
+                                                       {"error", result.status.message()}});
       Fail(pop, result.status);
+    } else if (settled && may_repeat) {
+      Pause(pop, stage);  // nobody else will be given them: read until it succeeds
+    } else if (pop->overdue && !settled) {
+      FinishOverdue(pop);
     } else if (may_repeat && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
       Fail(pop, Status(Code::kDatabaseUnavailable));
     } else if (may_repeat) {
@@ -387,14 +465,14 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
       stage.push_back(pop);
     }
     // Nobody will read what was leased for it.
-    if (pop->finished() && &stage == &fetch_) GiveBack(*pop);
+    if (pop->finished() && &stage == &fetch_) GiveBackDeliveries(*pop);
   }
 }
 
 // What fails now fails again if it is asked again at once, and PostgreSQL writes to its log each
 // time.
 void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
-  pop->pause_ms = std::clamp<int64_t>(pop->pause_ms * 2, 1, kPauseMaxMs);
+  pop->pause_ms = NextPause(pop->pause_ms);
   const int64_t until_ms = loop_.NowMillis() + pop->pause_ms;
   retries_.emplace(until_ms, std::pair(pop, &stage));
   SetTimer(until_ms);
@@ -403,8 +481,8 @@ void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
 // ---- to and from PostgreSQL
 
 bool PopStateMachine::HasWork() const {
-  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() ||
-         !release_.empty() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
+  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() || MayRelease() ||
+         tail_.HasWork() || MayCheck() || !reconcile_.empty();
 }
 
 void PopStateMachine::SendOne() {
@@ -415,7 +493,7 @@ void PopStateMachine::SendOne() {
     if (stage == 1 && !resolve_.empty()) return SendResolve();
     if (stage == 2 && MayLease()) return SendLease();
     if (stage == 3 && !fetch_.empty()) return SendFetch();
-    if (stage == 4 && !release_.empty()) return SendRelease();
+    if (stage == 4 && MayRelease()) return SendRelease();
     if (stage == 5 && tail_.HasWork()) return SendTail();
     if (stage == 6 && MayCheck()) return SendCheck();
     if (stage == 7 && !reconcile_.empty()) return SendReconcile();

@@ -3,7 +3,8 @@
 // stage: pending / free slots, so that a pile of pops is spread over all of them.
 //
 //   stage    what one round trip does for its whole chunk
-//   naming   ids of queue, group and partition; makes the group's record at its first pop
+//   naming   ids of queue, group and partition. The record of a group that has none is made by a
+//            call of its own, on top of these (MakeGroups)
 //   resolve  one page of partitions of one (queue, group), into its ready ring
 //   tail     what others have committed since the last read (pop_tail.cc)
 //   check    whether partitions that were hinted at have something
@@ -14,9 +15,15 @@
 // Rules it keeps:
 //   1. A (partition, group) is in at most one lease in flight; later pops for it wait for that one.
 //   2. A lease is asked for again with the same id after an unknown end: it is then the same lease.
-//      An automatic ack is not repeated; its pop fails.
-//   3. Waiting costs memory only. A push, an ack, an expiry or a delay that is over wakes as many
-//      waiters as it can serve; the backoff check is the net under hints that were lost.
+//      Where it is not asked for again it is given back. An automatic ack is not repeated; its pop
+//      fails.
+//   3. Waiting costs memory only. No pop stays parked beside a ring that has something for it:
+//      whatever puts a partition into a ring, and whoever leaves one there, has the ring offered to
+//      the waiters at the end of the turn (OfferSoon). The backoff check is the net under hints
+//      that were lost.
+//   4. A pop with autoAck whose lease was sent is answered by the outcome, never before it: what it
+//      settles would reach nobody. The same holds while the settled messages are being read. Only a
+//      client that leaves, and the end of the broker, come first.
 #pragma once
 
 #include <deque>
@@ -26,6 +33,7 @@
 #include <unordered_set>
 
 #include "loop/timer.h"
+#include "sidecar/lookups.h"
 #include "sidecar/peer_hints.h"
 #include "sidecar/pop_types.h"
 #include "sidecar/scheduler.h"
@@ -40,10 +48,19 @@ struct PopLimits {
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
+  // Of one lease call, all its pops together; a pop by itself has no more candidates than rows.
+  size_t lease_rows_max = 2'000;
+  size_t lease_messages_max = 50'000;
+  size_t releases_max = 100'000;     // leases to give back; beyond it they run out by themselves
   int32_t resolve_page = 1'000;      // partitions looked at in one call
   int32_t resolve_page_small = 200;  // while nobody waits for it: then others are not to notice
   int64_t deadline_ms = 30'000;      // of a pop that does not wait
-  state::BackoffLimits check;        // of waiters that nothing has woken
+  // What is remembered of groups that nobody pops; the oldest is forgotten first.
+  int64_t idle_group_ms = 60'000;
+  size_t idle_groups_max = 5'000;
+  size_t idle_partitions_max = 1'000'000;  // in the rings of them all
+  size_t partition_names_max = 10'000;     // of one group, then they are looked up again
+  state::BackoffLimits check;              // of waiters that nothing has woken
 };
 
 // How often waiting pops, or hints, had the database asked about one partition.
@@ -61,17 +78,22 @@ struct TailNews {
 
 class PopStateMachine final : public Scheduler::Source {
  public:
-  // While `replies_full` (may be null) is true no pop is begun, and none that waits is tried.
-  // `peers` are told who waits here, and what became ready with nobody here to take it; may be
-  // null.
-  PopStateMachine(Loop& loop, Scheduler& scheduler, SegmentCache& cache, const PopLimits& limits,
-                  OwnBrokers own, std::function<bool()> replies_full, PeerHints* peers);
+  // New groups are made through `names`. While `replies_full` (may be null) is true no pop is
+  // begun, and none that waits is tried. `peers` are told who waits here, and what became ready
+  // with nobody here to take it; may be null.
+  PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
+                  const PopLimits& limits, OwnBrokers own, std::function<bool()> replies_full,
+                  PeerHints* peers);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
   void Submit(uint64_t ticket, PopRequest request, PopDone done);
-  // The client has gone: no lease is taken, and one that was is given back.
+  // The client has gone: no lease is taken, and one that was is given back. What an automatic ack
+  // has settled by then is not.
   void Cancel(uint64_t ticket);
+  // Nobody has taken these deliveries to `group`: their leases are given back.
+  void GiveBack(const std::string& group, const Uuid& lease_id,
+                const std::vector<Delivery>& deliveries);
 
   // A partition has new messages. The peers are told unless they know it (`from_peer`).
   void OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
@@ -119,11 +141,21 @@ class PopStateMachine final : public Scheduler::Source {
     }
   }
 
+  void OnEndOfTurn() override;
   bool HasWork() const override;
   void SendOne() override;
 
  private:
   struct LeaseChunk;
+
+  // A lease to give back.
+  struct Given {
+    PopGroup* group;
+    PartitionId partition;
+    int32_t group_id;
+    Uuid lease_id;
+    int64_t give_up_ms;  // then it is left to run out by itself
+  };
 
   struct CheckCall;
   struct ResolvedPage {
@@ -137,6 +169,8 @@ class PopStateMachine final : public Scheduler::Source {
   void Unpin(PopGroup& group);
   void DropUse(PopGroup& group);
   void ForgetUnused();
+  void ForgetIdle();
+  void ForgetGroup(PopGroup& group);
   void OnGroupChanged(PopGroup& group);
   static void Unconfirm(Pop& pop);
   PopGroup& GroupOf(const std::string& queue, const std::string& name);
@@ -147,21 +181,24 @@ class PopStateMachine final : public Scheduler::Source {
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_full_ && replies_full_(); }
+  void Unpark(const PopPtr& pop);
+  static void Learn(PopGroup& group, std::string_view partition, PartitionId id);
   void DoubtLease(const PopGroup& group, PartitionId id);
-  // Whether a consumer of this process has the partition, or is about to lease it.
-  bool IsServedHere(const PopGroup& group, PartitionId id) const {
-    return group.ring.IsHeld(id) || leasing_.contains(KeyOf(id, group));
-  }
-  void WakeWaiters(PopGroup& group, PartitionId id, std::string_view name);
-  void WakeForRing(PopGroup& group);
+  // Whether a consumer of this process has the partition, or is about to take it.
+  bool IsServedHere(const PopGroup& group, PartitionId id) const;
+  void OnReady(PopGroup& group, PartitionId id);
+  void OfferSoon(PopGroup& group);
+  void Offer(PopGroup& group);
+  static bool MayTake(const Pop& pop);
   void WakeAll(PopGroup& group);
   void WakeEverybody();
   void WakeLookers(PopGroup& group);
-  template <typename Wants>
-  void Wake(PopGroup& group, size_t count, Wants wants);
   void Finish(const PopPtr& pop, PopState state, Result<PopResult> result);
   void Fail(const PopPtr& pop, const Status& status);
   void Abandon(const PopPtr& pop, Result<PopResult> result);
+  void OnOverdue(const PopPtr& pop);
+  Result<PopResult> OverdueAnswer(const Pop& pop) const;
+  void FinishOverdue(const PopPtr& pop);
   void OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<PopPtr>& stage,
                      const pg::BatchResult& result);
   void Pause(const PopPtr& pop, std::deque<PopPtr>& stage);
@@ -173,6 +210,12 @@ class PopStateMachine final : public Scheduler::Source {
   }
   void SendNaming();
   void OnNamed(const std::vector<PopPtr>& pops, const pg::BatchResult& result);
+  void AwaitNames(const std::vector<PopPtr>& pops);
+  static bool IsNamed(const Pop& pop);
+  void TakeNames(PopGroup& group, int32_t queue_id, int32_t group_id);
+  void AwaitGroup(const PopPtr& pop);
+  void MakeGroups();
+  void OnMade(const std::vector<std::vector<PopPtr>>& made, const pg::BatchResult& result);
   void SendResolve();
   void OnResolved(PopGroup& group, const pg::BatchResult& result);
   ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows);
@@ -202,7 +245,7 @@ class PopStateMachine final : public Scheduler::Source {
   bool MayCheck() const { return !check_.empty() && !check_in_flight_; }
   void SendCheck();
   void OnChecked(const CheckCall& call, const pg::BatchResult& result);
-  bool OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
+  void OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
   void ReleaseChecked(PopGroup& group);
   void FailPops(std::vector<PopPtr>& pops, const Status& status);
   void OnBackground();
@@ -210,6 +253,7 @@ class PopStateMachine final : public Scheduler::Source {
   void OnReconciled(PopGroup& group, int64_t forgotten, const pg::BatchResult& result);
   void SendLease();
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
+  static void DoubtLeases(const LeaseChunk& chunk);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
   // Drops a claim; whether the partition was announced while its lease was in flight.
   bool EndLeasing(PopGroup& group, PartitionId partition);
@@ -220,8 +264,12 @@ class PopStateMachine final : public Scheduler::Source {
   void OnFetched(const std::vector<PopPtr>& pops, const std::vector<SegmentKey>& keys,
                  const pg::BatchResult& result);
   void Complete(const PopPtr& pop);
-  void GiveBack(const Pop& pop);
+  void GiveBackDeliveries(const Pop& pop);
+  void GiveBackDoubtful(Pop& pop);
+  void Release(PopGroup& group, PartitionId partition, int32_t group_id, const Uuid& lease_id);
+  bool MayRelease() const { return !release_.empty() && !release_pause_.IsActive(); }
   void SendRelease();
+  void OnReleased(const std::vector<Given>& given, const pg::BatchResult& result);
 
   void SetDeadline(const PopPtr& pop, int64_t at_ms);
   void SetTimer(int64_t at_ms);
@@ -230,6 +278,7 @@ class PopStateMachine final : public Scheduler::Source {
 
   Loop& loop_;
   Scheduler& scheduler_;
+  Lookups& names_;
   SegmentCache& cache_;
   const PopLimits limits_;
   const std::function<bool()> replies_full_;
@@ -240,12 +289,15 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<int32_t, std::string> queue_names_;  // by the ids that groups were named with
   std::vector<PopGroup*> unused_;                         // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
+  std::vector<PopGroup*> offers_;                         // see OfferSoon
   size_t waiting_ = 0;
   bool may_wait_ = true;
   bool paused_ = false;
   bool held_back_ = false;  // somebody waits for replies to leave
 
   std::deque<PopPtr> naming_;
+  std::deque<PopGroup*> make_;  // those with unmade pops
+  bool making_ = false;
   std::deque<PopGroup*> resolve_;
   std::vector<PopGroup*> resting_;  // in the middle of a round that nobody waits for
   TailReader tail_;
@@ -260,13 +312,9 @@ class PopStateMachine final : public Scheduler::Source {
   std::deque<PopPtr> lease_;
   int leases_in_flight_ = 0;
   std::deque<PopPtr> fetch_;
-  struct Given {
-    PopGroup* group;
-    PartitionId partition;
-    int32_t group_id;
-    Uuid lease_id;
-  };
   std::deque<Given> release_;
+  int64_t release_pause_ms_ = 0;  // the last one after a release that failed
+  Timer release_pause_;
   size_t next_stage_ = 0;
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).

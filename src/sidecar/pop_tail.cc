@@ -158,7 +158,10 @@ void PopStateMachine::Tell(const QueueNews& news) {
   const auto name = queue_names_.find(news.queue_id);
   if (name == queue_names_.end()) return;
   const auto known = by_queue_.find(name->second);
-  if (known == by_queue_.end()) return;
+  if (known == by_queue_.end()) {
+    queue_names_.erase(name);  // nobody pops it any more
+    return;
+  }
   const std::vector<PopGroup*> groups = known->second;
   for (PopGroup* group : groups) {
     if (group->queue_id != news.queue_id) continue;
@@ -232,14 +235,11 @@ void PopStateMachine::SettleAsking(PopGroup& group) {
 // The lease itself asks: one round trip less where there are as many pops as hints.
 void PopStateMachine::TryHints(PopGroup& group) {
   if (group.checks_in_flight > 0) return;  // those come first
-  std::vector<PartitionId> tried;
   while (const auto hint = group.ring.TakeHint()) {
     ++group.hints_checked;
     group.ring.Free(*hint);
     group.ring.Add(*hint);
-    tried.push_back(*hint);
   }
-  for (const PartitionId partition : tried) WakeWaiters(group, partition, {});
 }
 
 // ---- hints are asked about
@@ -315,16 +315,12 @@ void PopStateMachine::OnChecked(const CheckCall& call, const pg::BatchResult& re
     }
     return;
   }
-  std::vector<const CheckCall::Ask*> pending;
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) {
     const CheckCall::Ask& ask = call.asks[static_cast<size_t>(rows.Int4(row, 0)) - 1];
-    if (ask.forgotten == ask.group->forgotten && OnCheckRow(*ask.group, ask.partition, rows, row)) {
-      pending.push_back(&ask);
-    }
+    if (ask.forgotten == ask.group->forgotten) OnCheckRow(*ask.group, ask.partition, rows, row);
   }
   for (PopGroup* group : call.groups) ReleaseChecked(*group);
-  for (const CheckCall::Ask* ask : pending) WakeWaiters(*ask->group, ask->partition, {});
   for (PopGroup* group : call.groups) {
     if (InUse(*group)) QueueCheck(*group);
     Unpin(*group);
@@ -332,8 +328,8 @@ void PopStateMachine::OnChecked(const CheckCall& call, const pg::BatchResult& re
   scheduler_.Wake();
 }
 
-// Whether the partition has something now.
-bool PopStateMachine::OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows,
+// What the database says of one partition goes into the ring.
+void PopStateMachine::OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows,
                                  int row) {
   ++group.hints_checked;
   ++has_pending_.checks;
@@ -344,12 +340,11 @@ bool PopStateMachine::OnCheckRow(PopGroup& group, PartitionId partition, const p
     const int64_t at = loop_.NowMillis() + std::max<int64_t>(rows.Int8(row, 2), 1);
     group.ring.AddAt(partition, at);
     SetTimer(at);
-    return false;
+    return;
   }
   // Whatever held it has ended. What was pushed during the hold may be younger than the answer.
   const bool pushed = group.ring.Free(partition);
   if (pending || pushed) group.ring.Add(partition);
-  return pending || pushed;
 }
 
 void PopStateMachine::ReleaseChecked(PopGroup& group) {
@@ -380,6 +375,7 @@ void PopStateMachine::FailPops(std::vector<PopPtr>& pops, const Status& status) 
       Finish(pop, PopState::kEmpty, PopResult{});
     } else if (pop->request.wait_ms > 0 && status.retryable()) {
       Wait(pop);
+      OfferSoon(*pop->group);
     } else {
       Fail(pop, status);
     }
@@ -390,6 +386,7 @@ void PopStateMachine::FailPops(std::vector<PopPtr>& pops, const Status& status) 
 
 void PopStateMachine::OnBackground() {
   ++beats_;
+  ForgetIdle();
   if (!scheduler_.AnyUp()) return;
   bool any_named = false;
   bool any_used = false;
@@ -436,7 +433,6 @@ void PopStateMachine::OnReconciled(PopGroup& group, int64_t forgotten,
     const ResolvedPage page = TakePage(group, result.rows[0]);
     group.reconcile_after = page.next_after.value_or(0);
     if (!page.live) OnGroupChanged(group);
-    WakeForRing(group);
   }
   Unpin(group);
 }

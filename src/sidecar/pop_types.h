@@ -9,6 +9,7 @@
 //   kWaiting <-------+---- with `wait`, until something becomes ready  kFailed
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -62,6 +63,7 @@ struct Pop {
   Uuid lease_id;
   int64_t deadline_ms = 0;  // of the wait, or of the whole pop without one
   std::optional<PopDeadlines::iterator> deadline;
+  std::list<PopPtr>::iterator place;    // kWaiting: in the waiters or lookers of its group
   std::vector<PartitionId> candidates;  // kLeasing
   std::vector<Delivery> deliveries;
   std::vector<std::vector<SegmentKey>> segment_keys;  // per delivery
@@ -73,12 +75,19 @@ struct Pop {
   bool confirmed = false;     // the database has said since it came what is ready
   bool again = false;         // the lease said: ask again at once
   bool asked = false;         // for a lease: PostgreSQL may have given it one
+  bool in_flight = false;     // its lease is on its way
+  bool overdue = false;       // its deadline has passed: nothing more is begun for it
   bool alone = false;         // a batch with it was refused: it goes by itself
   bool cancelled = false;     // the client has gone, or was answered already
   bool waited = false;        // its wait is over
+  int32_t doubtful_group_id = 0;  // not 0: it may have a lease on its candidates, for this group
 
   bool wildcard() const { return !request.partition.has_value(); }
   bool finished() const { return state >= PopState::kCompleted; }
+  // Whether messages are settled for it, or may be at any moment: without a reply they are lost.
+  bool MaySettleUnseen() const {
+    return request.auto_ack && (in_flight || state == PopState::kFetching);
+  }
 };
 
 // One group of one queue, by name; made at its first pop.
@@ -94,10 +103,16 @@ struct PopGroup {
   size_t open_pops = 0;
   int pins = 0;
   std::unordered_map<std::string, PartitionId> partitions;  // by name, those asked for by name
+  std::unordered_map<std::string, size_t> sought;  // those names of open pops, with their number
+  std::vector<PopPtr> unmade;  // wait for the group's record, which is to be made
 
+  // No partition in it is being leased: a claim takes it out, and what is heard of it meanwhile
+  // puts it in when the claim ends.
   state::ReadyRing ring;
-  std::list<PopPtr> waiters;  // first come, first served
-  std::list<PopPtr> lookers;  // parked looks: told of everything, beside the waiters
+  bool offers_soon = false;    // at the end of the turn its ring is offered to its waiters
+  std::list<PopPtr> waiters;   // first come, first served
+  size_t waiters_by_name = 0;  // of them, those that want one partition
+  std::list<PopPtr> lookers;   // parked looks: told of everything, beside the waiters
 
   // Resolve: rounds through all partitions. `resolving` pops wait for the end of a round that
   // began after they came.
@@ -137,7 +152,16 @@ struct PopGroup {
   bool CheckInFlight() const { return check_queued || checks_in_flight > 0; }
   size_t awaiting() const { return waiters.size() + lookers.size(); }
   bool awaited() const { return awaiting() > 0; }
+  // Nobody pops it, and nothing refers to it.
+  bool idle() const { return open_pops == 0 && pins == 0; }
+  // How many partitions it remembers something of.
+  size_t remembered() const {
+    return ring.size() + ring.later() + ring.hints() + postponed.size() + partitions.size();
+  }
 };
+
+// What fails is tried again after a pause that grows.
+inline int64_t NextPause(int64_t last_ms) { return std::clamp<int64_t>(last_ms * 2, 1, 100); }
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a
 // connection is lost, while leases are still claimed.

@@ -1,6 +1,6 @@
 // Waiting: how a pop with `wait` is parked, who is woken, and what time brings. A parked pop is in
-// its group's `waiters`, first come, first served, and costs memory only. It leaves when something
-// it may want is ready (Wake), when its deadline comes, or when its client has gone; and now and
+// its group's `waiters`, first come, first served, and costs memory only. It leaves when its ring
+// has something for it (Offer), when its deadline comes, or when its client has gone; and now and
 // then, at growing intervals, the database is asked in its place (CheckGroup).
 #include <algorithm>
 
@@ -24,13 +24,27 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   PopGroup& group = *pop->group;
   pop->state = PopState::kWaiting;
   pop->pause_ms = 0;
-  (pop->request.look ? group.lookers : group.waiters).push_back(pop);
+  std::list<PopPtr>& parked = pop->request.look ? group.lookers : group.waiters;
+  // One that was woken in vain gets its old place again: it is before all, or behind most.
+  auto next = parked.end();
+  if (!parked.empty() && pop->ticket < parked.front()->ticket) next = parked.begin();
+  while (next != parked.begin() && pop->ticket < (*std::prev(next))->ticket) --next;
+  pop->place = parked.insert(next, pop);
+  if (!pop->wildcard()) ++group.waiters_by_name;
   ++waiting_;
   EndRest(group);
   group.backoff.Arm(loop_.NowMillis());
   SetTimer(group.backoff.at_ms());
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
   if (peers_ != nullptr) peers_->Parked(group.queue, group.name);
+}
+
+void PopStateMachine::Unpark(const PopPtr& pop) {
+  PopGroup& group = *pop->group;
+  (pop->request.look ? group.lookers : group.waiters).erase(pop->place);
+  if (!pop->wildcard()) --group.waiters_by_name;
+  --waiting_;
+  pop->state = PopState::kPending;
 }
 
 // Whether nothing may be taken for the pop now. But a first pop has its group's start recorded.
@@ -57,59 +71,93 @@ void PopStateMachine::DoubtLease(const PopGroup& group, PartitionId id) {
   if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) announced_.insert(key);
 }
 
-// A partition has become ready: lets the first waiter try that wants it or takes any.
-void PopStateMachine::WakeWaiters(PopGroup& group, PartitionId id, std::string_view name) {
-  DoubtLease(group, id);
-  Wake(group, 1, [&](const Pop& pop) {
-    if (pop.wildcard() || *pop.request.partition == name) return true;
-    const auto known = group.partitions.find(*pop.request.partition);
-    return known != group.partitions.end() && known->second == id;
-  });
-  WakeLookers(group);  // now that a waiter has claimed it, if one was there
+// A partition was put into the ring. One that is being leased comes in when its claim ends.
+void PopStateMachine::OnReady(PopGroup& group, PartitionId id) {
+  if (const int64_t key = KeyOf(id, group); leasing_.contains(key)) {
+    announced_.insert(key);
+    group.ring.Remove(id);
+  } else {
+    OfferSoon(group);
+  }
 }
 
-// The ring has been filled: lets as many waiters try as it can serve.
-void PopStateMachine::WakeForRing(PopGroup& group) {
-  Wake(group, group.ring.size(), [](const Pop& pop) { return pop.wildcard(); });
+bool PopStateMachine::IsServedHere(const PopGroup& group, PartitionId id) const {
+  if (group.ring.IsHeld(id) || leasing_.contains(KeyOf(id, group))) return true;
+  return !paused_ && group.awaiting() - group.waiters_by_name >= group.ring.size();
+}
+
+// At the end of the turn: whoever takes something in this turn has taken it by then.
+void PopStateMachine::OfferSoon(PopGroup& group) {
+  if (group.offers_soon || group.ring.empty() || !group.awaited()) return;
+  group.offers_soon = true;
+  Pin(group);
+  offers_.push_back(&group);
+  scheduler_.Wake();
+}
+
+void PopStateMachine::OnEndOfTurn() {
+  const std::vector<PopGroup*> groups = std::move(offers_);
+  offers_.clear();
+  for (PopGroup* group : groups) {
+    group->offers_soon = false;
+    Offer(*group);
+    Unpin(*group);
+  }
+}
+
+// Whether the ring has something for the pop.
+bool PopStateMachine::MayTake(const Pop& pop) {
+  const PopGroup& group = *pop.group;
+  if (pop.wildcard()) return !group.ring.empty();
+  const auto known = group.partitions.find(*pop.request.partition);
+  return known != group.partitions.end() && group.ring.Contains(known->second);
+}
+
+// Lets as many waiters try as the ring can serve, in the order in which they came.
+void PopStateMachine::Offer(PopGroup& group) {
+  if (paused_ || group.ring.empty()) return;
+  std::vector<PopPtr> tried;
+  size_t left_for_any = group.ring.size();
+  size_t left_by_name = group.waiters_by_name;
+  for (const PopPtr& pop : group.waiters) {
+    if (left_for_any == 0 && left_by_name == 0) break;
+    size_t& left = pop->wildcard() ? left_for_any : left_by_name;
+    if (left > 0 && MayTake(*pop)) tried.push_back(pop);
+    if (left > 0) --left;
+  }
+  for (const PopPtr& pop : tried) {
+    if (pop->state != PopState::kWaiting || !MayTake(*pop)) continue;
+    group.backoff.Release(true);
+    Unpark(pop);
+    if (!pop->wildcard()) pop->confirmed = false;
+    Advance(pop);
+    if (pop->state == PopState::kWaiting) return;  // nobody may take anything now, see MustWait
+  }
   WakeLookers(group);
 }
 
 void PopStateMachine::WakeAll(PopGroup& group) {
-  Wake(group, group.waiters.size(), [](const Pop&) { return true; });
+  if (paused_) return;
+  const std::vector<PopPtr> woken(group.waiters.begin(), group.waiters.end());
+  if (!woken.empty()) {
+    group.backoff.Release(true);
+  }
+  for (const PopPtr& pop : woken) {
+    if (pop->state != PopState::kWaiting) continue;
+    Unpark(pop);
+    if (!pop->wildcard()) pop->confirmed = false;
+    Advance(pop);
+  }
   WakeLookers(group);
 }
 
 // A look finds something, or is parked again.
 void PopStateMachine::WakeLookers(PopGroup& group) {
   if (paused_) return;
-  const std::list<PopPtr> woken = std::move(group.lookers);
-  group.lookers.clear();
-  waiting_ -= woken.size();
+  const std::vector<PopPtr> woken(group.lookers.begin(), group.lookers.end());
   for (const PopPtr& pop : woken) {
-    pop->state = PopState::kPending;
-    Advance(pop);
-  }
-}
-
-template <typename Wants>
-void PopStateMachine::Wake(PopGroup& group, size_t count, Wants wants) {
-  if (paused_) return;
-  std::vector<PopPtr> woken;
-  for (auto waiter = group.waiters.begin();
-       waiter != group.waiters.end() && woken.size() < count;) {
-    if (wants(**waiter)) {
-      woken.push_back(std::move(*waiter));
-      waiter = group.waiters.erase(waiter);
-      --waiting_;
-    } else {
-      ++waiter;
-    }
-  }
-  if (woken.empty()) return;
-  group.backoff.Release(true);
-  for (const PopPtr& pop : woken) {
-    pop->state = PopState::kPending;
-    if (!pop->wildcard()) pop->confirmed = false;
+    if (pop->state != PopState::kWaiting) continue;
+    Unpark(pop);
     Advance(pop);
   }
 }
@@ -142,10 +190,8 @@ void PopStateMachine::OnTimer() {
       pop->request.wait_ms = 0;
       pop->waited = true;
       SetDeadline(pop, now + kDeadlineGraceMs);
-    } else if (pop->waited) {
-      Abandon(pop, PopResult{});
     } else {
-      Abandon(pop, Status(scheduler_.AnyUp() ? Code::kOverloaded : Code::kDatabaseUnavailable));
+      OnOverdue(pop);
     }
   }
   for (; !retries_.empty() && retries_.begin()->first <= now; retries_.erase(retries_.begin())) {
@@ -166,9 +212,7 @@ void PopStateMachine::OnTimer() {
   if (tail_due_ms_ != 0) next = std::min(next, tail_due_ms_);
   bool any_postponed = false;
   for (auto& [key, group] : groups_) {
-    for (const PartitionId partition : group->ring.MoveDue(now)) {
-      WakeWaiters(*group, partition, {});
-    }
+    group->ring.MoveDue(now);
     if (!group->postponed.empty()) {
       HintPostponed(*group, now);
       if (InUse(*group)) QueueCheck(*group);
@@ -207,33 +251,23 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
   bool any_wildcard = group.named() && !group.lookers.empty();
   std::unordered_set<std::string> asked;  // by partition; "" stands for any
   std::vector<PopPtr> checking;
-  for (auto waiter = group.waiters.begin(); waiter != group.waiters.end();) {
-    const Pop& pop = **waiter;
-    if (group.named() && pop.wildcard()) {
+  OfferSoon(group);
+  for (const PopPtr& pop : group.waiters) {
+    if (group.named() && pop->wildcard()) {
       any_wildcard = true;
-      ++waiter;
       continue;
     }
     if (group.named() && light) {
-      const auto known = group.partitions.find(*pop.request.partition);
+      const auto known = group.partitions.find(*pop->request.partition);
       if (known != group.partitions.end()) {
         if (may_ask) group.ring.Hint(known->second);
-        ++waiter;
         continue;
       }
     }
-    if (asked.insert((*waiter)->request.partition.value_or("")).second) {
-      checking.push_back(*waiter);
-      waiter = group.waiters.erase(waiter);
-      --waiting_;
-    } else {
-      ++waiter;
-    }
+    if (asked.insert(pop->request.partition.value_or("")).second) checking.push_back(pop);
   }
   if (!group.named()) {
     checking.insert(checking.end(), group.lookers.begin(), group.lookers.end());
-    waiting_ -= group.lookers.size();
-    group.lookers.clear();
   }
   if (any_wildcard && IsComplete(group)) {
     // One read serves all groups of this worker: that of another is as good.
@@ -243,8 +277,9 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
   }
   QueueCheck(group);
   for (const PopPtr& pop : checking) {
+    if (pop->state != PopState::kWaiting) continue;
+    Unpark(pop);
     Unconfirm(*pop);
-    pop->state = PopState::kPending;
     Advance(pop);
   }
 }

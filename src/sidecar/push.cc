@@ -20,12 +20,13 @@ size_t BytesOf(const PushItem& item) {
 
 }  // namespace
 
-PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache,
+PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
                      state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
                      const PushLimits& limits, int64_t broker, Announce announce, Born born,
                      PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
+      names_(names),
       cache_(cache),
       capacity_(capacity),
       cipher_(cipher),
@@ -248,10 +249,10 @@ bool PushQueue::IsWorthAnother() const {
 }
 
 void PushQueue::SendOne() {
-  // In turns: neither new partitions nor those that are there may starve the others.
-  ensured_last_ = !unresolved_.empty() && (ready_.empty() || !ensured_last_);
-  if (ensured_last_) {
-    SendEnsure();
+  // In turns: neither names to look up nor partitions that are known may starve the others.
+  found_last_ = !unresolved_.empty() && (ready_.empty() || !found_last_);
+  if (found_last_) {
+    SendFind();
   } else {
     SendBatch();
   }
@@ -348,7 +349,8 @@ void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchRes
 
 void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
   std::vector<std::string_view> trouble(
-      batch.parts.size());  // busy, gone, stale or again, per part
+      batch.parts.size());                             // busy, gone, stale or again, per part
+  std::vector<bool> found(batch.parts.size(), false);  // duplicates, per part
   for (int row = 0; row < rows.rows(); ++row) {
     const auto [p, s] = batch.segments[static_cast<size_t>(rows.Int4(row, 0)) - 1];
     PushWork& work = batch.parts[p].work;
@@ -371,6 +373,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
                     {rows.TimestampTz(row, 3) / 1000, id, rows.Int8(row, 2)},
                     {}});
       trouble[p] = "again";
+      found[p] = true;
     } else {
       trouble[p] = status == "busy"    ? "busy"
                    : status == "gone"  ? "gone"
@@ -384,6 +387,8 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       FinishPartition(partition, batch.parts[p].work);
       continue;
     }
+    // What was stored first may be a batch that ended without an answer: nobody has heard of it.
+    if (found[p]) announce_(partition.queue, partition.name, *partition.id);
     if (trouble[p] == "stale") SwitchEncryption(partition, batch.parts[p].work);
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {

@@ -1,7 +1,8 @@
 // PushQueue: from pushed items to committed segments. Items wait per partition, in order, and a
 // partition is in at most one batch in flight, so its pushes commit in the order they came (I1).
 //
-//   a partition with items is   unresolved  its id is not known        -> kEnsurePartitions
+//   a partition with items is   unresolved  its id is not known        -> kFindPartitions
+//                               missing     there is none of that name -> kEnsurePartitions
 //                               ready       in ready_, next in a batch -> kPushMessages
 //                               in flight   its later items wait
 //                               paused      it was busy in PostgreSQL; tried again soon
@@ -9,7 +10,7 @@
 //
 // How a batch may end, and what becomes of its items:
 //   queued       answered; the segments go to the cache and the partition is announced
-//   duplicate    those lines are answered, the others go again at once
+//   duplicate    those lines are answered, the others go again at once; the partition is announced
 //   busy, gone   the partition goes again, after a pause or with a new id
 //   stale        the queue's encryption was switched: it goes again, encrypted or not
 //   refused      one caller's fault must not be another's (I7): every group goes again by itself,
@@ -31,6 +32,7 @@
 #include <unordered_set>
 
 #include "loop/timer.h"
+#include "sidecar/lookups.h"
 #include "sidecar/push_batch.h"
 #include "sidecar/push_buffer.h"
 #include "sidecar/scheduler.h"
@@ -64,9 +66,11 @@ class PushQueue final : public Scheduler::Source {
   // Called when a push has made its queue, before anything is pushed to it.
   using Born = UniqueFunction<void(std::string_view queue)>;
 
-  PushQueue(Loop& loop, Scheduler& scheduler, SegmentCache& cache, state::QueueCapacity& capacity,
-            const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
-            Announce announce, Born born, PushDetour detour = {});
+  // New partitions are made through `names`.
+  PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
+            state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
+            const PushLimits& limits, int64_t broker, Announce announce, Born born,
+            PushDetour detour = {});
 
   void Submit(PushRequest request);
 
@@ -136,8 +140,13 @@ class PushQueue final : public Scheduler::Source {
   void GoAgain(Batch& batch);
 
   // push_names.cc
-  void SendEnsure();
-  void OnEnsured(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
+  void SendFind();
+  void OnFound(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
+  void MakeMissing();
+  void OnMade(const std::vector<Partition*>& partitions, const pg::BatchResult& result);
+  static pg::Params NamesOf(const std::vector<Partition*>& partitions);
+  void TakeId(Partition& partition, const pg::Rows& rows, int row);
+  void FailNaming(Partition& partition, const pg::BatchResult& result);
 
   // push_doubt.cc
   void AskWhetherCommitted(const std::shared_ptr<Batch>& batch);
@@ -173,6 +182,7 @@ class PushQueue final : public Scheduler::Source {
 
   Loop& loop_;
   Scheduler& scheduler_;
+  Lookups& names_;
   SegmentCache& cache_;
   state::QueueCapacity& capacity_;
   const storage::PayloadCipher& cipher_;
@@ -190,8 +200,10 @@ class PushQueue final : public Scheduler::Source {
   std::list<Partition*> long_idle_;
   std::deque<Partition*> unresolved_;
   std::deque<Partition*> ready_;
-  bool ensured_last_ = false;
-  std::unordered_set<Partition*> resolving_;
+  bool found_last_ = false;
+  std::unordered_set<Partition*> resolving_;  // asked for, missing, or being made
+  std::deque<Partition*> missing_;            // of those: to be made
+  bool making_ = false;
   std::unordered_set<Partition*> aside_;  // have items that wait for the buffer, in any state
   std::vector<std::pair<int64_t, Partition*>> paused_;  // until when
   std::vector<std::shared_ptr<Batch>> doubtful_;        // waiting to ask whether they committed

@@ -79,8 +79,9 @@ struct PopRequest {
   int64_t wait_ms = 0;       // 0: answer at once
 
   // Inside the engine only, where a family's pop asks one of its queues (family_pops.h):
-  bool member = false;  // the group was recorded by the family; it is not made here
-  bool look = false;    // takes nothing, only tells that there is something
+  bool member = false;    // the group was recorded by the family; it is not made here
+  bool look = false;      // takes nothing, only tells that there is something
+  int64_t within_ms = 0;  // of one that does not wait: its deadline, 0 = the usual one
 
   bool OfFamily() const { return namespace_name.has_value() || task.has_value(); }
   // One text for a family and a group. REQUIRES: OfFamily()
@@ -191,7 +192,7 @@ struct StreamCycle {
     std::string window_end;                 // a number, "" for none
   };
   Uuid query_id;
-  bool release = true;  // end the lease, settled or not
+  bool release = true;  // end the lease of the ack, settled or not
   std::vector<StateOp> ops;
 };
 
@@ -258,7 +259,8 @@ using RenewDone = UniqueFunction<void(Result<RenewResult>)>;
 
 // ---- the engine, as the API sees it
 
-// Stops a pop whose client has gone: no lease is taken for it, or it is given back.
+// Stops a pop whose client has gone: no lease is taken for it, or it is given back. What an
+// automatic ack has settled by then is lost, as nobody is left to take it.
 using CancelPop = UniqueFunction<void()>;
 
 class Engine {
@@ -267,6 +269,9 @@ class Engine {
   virtual void Push(PushRequest request) = 0;
   // The function returned may be called until `done` has run, and then does nothing.
   virtual CancelPop Pop(PopRequest request, PopDone done) = 0;
+  // Nobody will take what a pop of `group` was answered: leases are given back at once. What an
+  // automatic ack has settled stays settled.
+  virtual void GiveBack(std::string group, PopResult result) = 0;
   virtual void Ack(AckRequest request) = 0;
   virtual void Transaction(TransactionRequest request) = 0;
   virtual void RegisterStreamQuery(StreamQueryRequest request, StreamQueryDone done) = 0;

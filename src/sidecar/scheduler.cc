@@ -52,6 +52,7 @@ bool Scheduler::MaySend(Entry& entry) {
 }
 
 void Scheduler::Run() {
+  for (const Entry& entry : entries_) entry.source->OnEndOfTurn();
   // Ends when a whole round finds nobody to serve, or no slot.
   for (size_t passed = 0; passed < entries_.size();) {
     if (slots_.FindFree() == pg::Slots::kNone) return;

@@ -33,6 +33,8 @@ class Scheduler {
  public:
   class Source {
    public:
+    // The turn ends: the last chance to make work of what came in it.
+    virtual void OnEndOfTurn() {}
     virtual bool HasWork() const = 0;
     // Is so much waiting that it should go although a batch is on its way? REQUIRES: HasWork()
     virtual bool IsWorthAnother() const { return true; }

@@ -25,22 +25,25 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       delivered_(delivered),
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_),
+      names_(scheduler_),
       cache_(options.segment_cache_bytes),
       push_(
-          loop, scheduler_, cache_, capacity, cipher, options.push, options.broker,
+          loop, scheduler_, names_, cache_, capacity, cipher, options.push, options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, cache_, options.pop, options.own, options.replies_full, options.peers),
+      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies_full,
+           options.peers),
       ack_(loop, scheduler_, delivered, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       const LeaseEnd& end) {
              notices.Freed(target.queue_name, target.partition_name, partition, group, end);
            }),
       transaction_(
-          loop, scheduler_, delivered, capacity, cipher, options.transaction, -options.broker,
+          loop, scheduler_, names_, delivered, capacity, cipher, options.transaction,
+          -options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },
@@ -59,6 +62,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
   scheduler_.Add(transaction_, Operation::kTransaction, kTransactionsInFlightMax);
   scheduler_.Add(renew_, Operation::kRenewLease, 1);
   scheduler_.Add(lookups_, Operation::kPop, 1);
+  scheduler_.Add(names_, Operation::kPush, 1);
 }
 
 Sidecar::~Sidecar() = default;
@@ -74,6 +78,7 @@ void Sidecar::Start() {
 void Sidecar::Close(UniqueFunction<void()> done) {
   heartbeat_.Stop();
   slots_.Close([this, done = std::move(done)]() mutable {
+    names_.Refuse(Status(Code::kShuttingDown));  // first: who asked waits again
     push_.Shutdown();
     ack_.Shutdown();
     renew_.Refuse(Status(Code::kShuttingDown));
@@ -130,6 +135,7 @@ void Sidecar::OnDown() {
     if (!down_since_ms_) down_since_ms_ = loop_.NowMillis();
     renew_.Refuse(Status(Code::kDatabaseUnavailable));
     lookups_.Refuse(Status(Code::kDatabaseUnavailable));
+    names_.Refuse(Status(Code::kDatabaseUnavailable));
   }
   cache_.Clear();
   delivered_.Clear();

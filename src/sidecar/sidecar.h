@@ -99,6 +99,7 @@ class Sidecar {
   state::DeliveredIndex& delivered_;
   pg::Slots slots_;
   Scheduler scheduler_;
+  Lookups names_;  // those that are not there are made here, one call at a time
   SegmentCache cache_;
   PushQueue push_;
   PopStateMachine pop_;

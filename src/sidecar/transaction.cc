@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
@@ -22,7 +23,7 @@ std::string_view TransactionIdIn(std::string_view detail) {
 
 }  // namespace
 
-TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
+TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler, Lookups& names,
                                    const state::DeliveredIndex& delivered,
                                    state::QueueCapacity& capacity,
                                    const storage::PayloadCipher& cipher,
@@ -30,6 +31,7 @@ TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler,
                                    Freed freed, Born born)
     : loop_(loop),
       scheduler_(scheduler),
+      names_(names),
       delivered_(delivered),
       capacity_(capacity),
       cipher_(cipher),
@@ -142,31 +144,15 @@ void TransactionQueue::SendOne() {
   }
 }
 
-// Making partitions twice does no harm, and the rest only reads: any end may be tried again.
+// It only reads: any end may be tried again.
 void TransactionQueue::SendPrepare(const CallPtr& call) {
   scheduler_.Execute(*this, 0, PrepareBatch(*call),
                      [this, call](const pg::BatchResult& result) { OnPrepared(call, result); });
 }
 
 void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& result) {
-  if (!result.ok()) {
-    if (result.status.retryable()) {
-      Pause(call);
-    } else {
-      Answer(*call, TransactionResult{result.status, {}, {}, {}, {}});
-    }
-    return;
-  }
-  const pg::Rows& ensured = result.rows[0];
-  for (int row = 0; row < ensured.rows(); ++row) {
-    Call::Part& part = call->parts[static_cast<size_t>(ensured.Int4(row, 0)) - 1];
-    part.id = PartitionId{ensured.Int4(row, 2)};
-    part.encrypted = ensured.Bool(row, 3);
-    if (ensured.Bool(row, 4)) born_(part.queue);
-    if (part.encrypted && !cipher_.can_encrypt()) {
-      return Refuse(*call, Code::kNoEncryptionKey, {});
-    }
-  }
+  if (!result.ok()) return OnPrepareFailed(call, result.status);
+  for (int row = 0; row < result.rows[0].rows(); ++row) TakePart(*call, result.rows[0], row);
   const pg::Rows& found = result.rows[1];
   for (int row = 0; row < found.rows(); ++row) {
     const uint32_t ack = call->unknown_acks[static_cast<size_t>(found.Int4(row, 0)) - 1];
@@ -188,12 +174,54 @@ void TransactionQueue::OnPrepared(const CallPtr& call, const pg::BatchResult& re
     }
     if (!ack.txn.empty() && !target.seq) return Refuse(*call, Code::kMessageNotFound, ack.txn);
   }
-  const bool all_made = std::all_of(call->parts.begin(), call->parts.end(),
-                                    [](const Call::Part& part) { return part.id.has_value(); });
-  if (!all_made) {
+  const bool all_there = std::all_of(call->parts.begin(), call->parts.end(),
+                                     [](const Call::Part& part) { return part.id.has_value(); });
+  if (all_there) {
+    BeginExecuting(call);
+  } else {
+    MakeParts(call);
+  }
+}
+
+void TransactionQueue::OnPrepareFailed(const CallPtr& call, const Status& status) {
+  if (status.retryable()) {
+    Pause(call);
+  } else {
+    Answer(*call, TransactionResult{status, {}, {}, {}, {}});
+  }
+}
+
+void TransactionQueue::TakePart(Call& call, const pg::Rows& rows, int row) {
+  Call::Part& part = call.parts[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+  part.id = PartitionId{rows.Int4(row, 2)};
+  part.encrypted = rows.Bool(row, 3);
+}
+
+// Making partitions twice does no harm: any end may be tried again.
+void TransactionQueue::MakeParts(const CallPtr& call) {
+  names_.Ask(storage::kEnsurePartitions, NamesOfParts(*call),
+             [this, call](const pg::BatchResult& result) { OnPartsMade(call, result); });
+}
+
+void TransactionQueue::OnPartsMade(const CallPtr& call, const pg::BatchResult& result) {
+  if (!result.ok()) return OnPrepareFailed(call, result.status);
+  const pg::Rows& rows = result.rows[0];
+  for (int row = 0; row < rows.rows(); ++row) {
+    TakePart(*call, rows, row);
+    if (rows.Bool(row, 4)) born_(call->parts[static_cast<size_t>(rows.Int4(row, 0)) - 1].queue);
+  }
+  if (static_cast<size_t>(rows.rows()) < call->parts.size()) {  // a queue was deleted meanwhile
     Pause(call);
     return;
   }
+  BeginExecuting(call);
+}
+
+// REQUIRES: every part has its id
+void TransactionQueue::BeginExecuting(const CallPtr& call) {
+  const bool encrypted = std::any_of(call->parts.begin(), call->parts.end(),
+                                     [](const Call::Part& part) { return part.encrypted; });
+  if (encrypted && !cipher_.can_encrypt()) return Refuse(*call, Code::kNoEncryptionKey, {});
   call->stage = Call::Stage::kExecuting;
   Ready(call);
 }

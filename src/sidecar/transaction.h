@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "loop/timer.h"
+#include "sidecar/lookups.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/transaction_call.h"
 #include "state/delivered_index.h"
@@ -49,11 +50,12 @@ class TransactionQueue final : public Scheduler::Source {
   // It has made a queue, before anything is pushed to it.
   using Born = UniqueFunction<void(std::string_view queue)>;
 
-  // `broker` must be nobody else's: the numbers of the attempts are counted here.
-  TransactionQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-                   state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-                   const TransactionLimits& limits, int64_t broker, Pushed pushed, Freed freed,
-                   Born born);
+  // `broker` must be nobody else's: the numbers of the attempts are counted here. New partitions
+  // are made through `names`.
+  TransactionQueue(Loop& loop, Scheduler& scheduler, Lookups& names,
+                   const state::DeliveredIndex& delivered, state::QueueCapacity& capacity,
+                   const storage::PayloadCipher& cipher, const TransactionLimits& limits,
+                   int64_t broker, Pushed pushed, Freed freed, Born born);
 
   void Submit(TransactionRequest request);
 
@@ -68,6 +70,11 @@ class TransactionQueue final : public Scheduler::Source {
   bool Admit(Call& call);
   void SendPrepare(const CallPtr& call);
   void OnPrepared(const CallPtr& call, const pg::BatchResult& result);
+  void OnPrepareFailed(const CallPtr& call, const Status& status);
+  static void TakePart(Call& call, const pg::Rows& rows, int row);
+  void MakeParts(const CallPtr& call);
+  void OnPartsMade(const CallPtr& call, const pg::BatchResult& result);
+  void BeginExecuting(const CallPtr& call);
   void SendExecute(const CallPtr& call);
   void OnExecuted(const CallPtr& call, const pg::BatchResult& result);
   void OnApplied(Call& call, const pg::Rows& rows);
@@ -87,6 +94,7 @@ class TransactionQueue final : public Scheduler::Source {
 
   Loop& loop_;
   Scheduler& scheduler_;
+  Lookups& names_;
   const state::DeliveredIndex& delivered_;
   state::QueueCapacity& capacity_;
   const storage::PayloadCipher& cipher_;

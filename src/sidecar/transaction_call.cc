@@ -69,7 +69,11 @@ pg::Params TransactionParams(const TransactionCall& call, int64_t broker, PushPa
     const state::AckTarget& target = call.targets[i].found;
     ack_indexes.Add(static_cast<int32_t>(i));
     partitions.Add(ack.item.partition->value);
-    groups.Add(target.group_id.value_or(kNoGroup));
+    if (ack.group_of_lease && !target.group_id) {
+      groups.AddNull();  // a lease that nothing is left of may be that of a replay
+    } else {
+      groups.Add(target.group_id.value_or(kNoGroup));
+    }
     AddOrNull(leases, ack.item.lease_id);
     txns.Add(ack.item.txn);
     if (target.seq) {
@@ -119,17 +123,21 @@ pg::Params CycleParams(const TransactionCall& call, int64_t broker, PushParams s
 
 }  // namespace
 
-pg::Batch PrepareBatch(const TransactionCall& call) {
-  pg::Batch batch;
+pg::Params NamesOfParts(const TransactionCall& call) {
   pg::TextArray queues(call.parts.size());
   pg::TextArray names(call.parts.size());
   for (const TransactionCall::Part& part : call.parts) {
     queues.Add(part.queue);
     names.Add(part.name);
   }
-  pg::Params ensure(2);
-  ensure.Add(std::move(queues)).Add(std::move(names));
-  batch.Add(storage::kEnsurePartitions, std::move(ensure));
+  pg::Params params(2);
+  params.Add(std::move(queues)).Add(std::move(names));
+  return params;
+}
+
+pg::Batch PrepareBatch(const TransactionCall& call) {
+  pg::Batch batch;
+  batch.Add(storage::kFindPartitions, NamesOfParts(call));
 
   const size_t count = call.unknown_acks.size();
   pg::Int4Array partitions(count, 4);

@@ -46,7 +46,9 @@ struct TransactionCall {
   bool counted = false;  // its pushes are on their way in the QueueCapacity
 };
 
-// Makes the partitions and finds the messages that are not known yet.
+// The names of the partitions it pushes to, as parameters.
+pg::Params NamesOfParts(const TransactionCall& call);
+// Finds the partitions, and the messages that are not known yet.
 pg::Batch PrepareBatch(const TransactionCall& call);
 // The next attempt: lays out the segments, those of encrypted queues with `cipher`.
 // REQUIRES: every part has its id

@@ -19,6 +19,7 @@ bool ReadyRing::Add(PartitionId partition) {
     IdSet kept;
     std::erase_if(ready_, [&](int32_t id) { return !in_ready_.Contains(id) || !kept.Insert(id); });
   }
+  if (on_added_) on_added_(partition);
   return true;
 }
 
@@ -110,7 +111,7 @@ std::optional<int64_t> ReadyRing::next_due_ms() const {
 
 void ReadyRing::Clear() {
   const int64_t hints_total = hints_total_;
-  *this = ReadyRing();
+  *this = ReadyRing(std::move(on_added_));
   hints_total_ = hints_total;
 }
 

@@ -12,9 +12,9 @@
 // one that is held or later, nothing for the others.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -27,6 +27,11 @@ namespace queen::state {
 
 class ReadyRing {
  public:
+  // `on_added` is told of every partition that is put into the ring, whatever puts it there. It may
+  // call Remove.
+  using OnAdded = std::function<void(PartitionId)>;
+  explicit ReadyRing(OnAdded on_added = nullptr) : on_added_(std::move(on_added)) {}
+
   // Puts a partition at the end, unless it is in already or held; whatever was due later for it is
   // now. True when it was put in.
   bool Add(PartitionId partition);
@@ -43,15 +48,10 @@ class ReadyRing {
   bool EndLease(PartitionId partition, int64_t cursor);
   // Takes the first.
   std::optional<PartitionId> Take();
+  // Takes this one out, if it is in.
+  void Remove(PartitionId partition) { in_ready_.Erase(partition.value); }
 
-  // Whether any that is in fulfils `wanted`; nothing is taken.
-  template <typename Wanted>
-  bool AnyOf(Wanted wanted) const {
-    return std::any_of(ready_.begin(), ready_.end(), [&](int32_t id) {
-      return in_ready_.Contains(id) && wanted(PartitionId{id});
-    });
-  }
-
+  bool Contains(PartitionId partition) const { return in_ready_.Contains(partition.value); }
   bool IsHeld(PartitionId partition) const { return held_.Contains(partition.value); }
 
   // Somebody else has done something to it: first in, first out, each once. A lease that had
@@ -88,6 +88,7 @@ class ReadyRing {
   bool IsStale(const Due& due) const;
   void DropStale();
 
+  OnAdded on_added_;
   // Entries whose partition has left in another way are stale, and skipped.
   std::deque<int32_t> ready_;
   IdSet in_ready_;

@@ -7,23 +7,29 @@ using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables be
 
 }  // namespace
 
+const pg::Statement kFindPartitions{"find_partitions",
+                                    "SELECT ordinal, queue_id, partition_id, encrypted"
+                                    " FROM queen.find_partitions($1, $2)"
+                                    " WHERE partition_id IS NOT NULL",
+                                    {kTextArray, kTextArray}};
+
 const pg::Statement kEnsurePartitions{
     "ensure_partitions",
-    // A queue made by this very call is not in the statement's snapshot; it has the default.
-    "SELECT e.ordinal, e.queue_id, e.partition_id, coalesce(q.encryption_enabled, false),"
-    " q.id IS NULL FROM queen.ensure_partitions($1, $2) e LEFT JOIN queen.queues q ON q.id = "
-    "e.queue_id",
+    // find_partitions sees what was there before; a queue made by this very call has the default.
+    "SELECT e.ordinal, e.queue_id, e.partition_id, coalesce(f.encrypted, false),"
+    " f.queue_id IS NULL FROM queen.ensure_partitions($1, $2) e"
+    " JOIN queen.find_partitions($1, $2) f ON f.ordinal = e.ordinal",
     {kTextArray, kTextArray}};
 
-const pg::Statement kNamePops{
-    "name_pops",
-    "SELECT u.ordinal::int, g.queue_id, g.group_id, p.id"
-    " FROM unnest($1, $2, $3, $4, $5)"
-    " WITH ORDINALITY AS u(queue, name, mode, start, partition, ordinal)"
-    " CROSS JOIN LATERAL queen.ensure_group(u.queue, u.name, u.mode, u.start) g"
-    " LEFT JOIN LATERAL (SELECT p.id FROM queen.partitions p"
-    " WHERE p.queue_id = g.queue_id AND p.name = u.partition LIMIT 1) p ON true",
-    {kTextArray, kTextArray, kTextArray, kTimestampTzArray, kTextArray}};
+const pg::Statement kFindPopNames{"find_pop_names",
+                                  "SELECT ordinal, queue_id, group_id, partition_id, early"
+                                  " FROM queen.find_pop_names($1, $2, $3)",
+                                  {kTextArray, kTextArray, kTextArray}};
+
+const pg::Statement kEnsureGroups{
+    "ensure_groups",
+    "SELECT ordinal, queue_id, group_id FROM queen.ensure_groups($1, $2, $3, $4)",
+    {kTextArray, kTextArray, kTextArray, kTimestampTzArray}};
 
 const pg::Statement kHeartbeat{
     "heartbeat",
@@ -287,5 +293,12 @@ const pg::Statement kSweepBatches{
 
 const pg::Statement kSweepOrphans{
     "sweep_orphans", "SELECT removed, more FROM queen.sweep_orphans($1)", {kInt4}};
+
+const pg::Statement kSweepAged{"sweep_aged",
+                               "SELECT removed, more FROM queen.sweep_aged($1, $2, $3, $4)",
+                               {kInt4, kInt4, kInt4, kInt4}};
+
+const pg::Statement kSweepStreamState{
+    "sweep_stream_state", "SELECT queen.sweep_stream_state($1)", {kInt4}};
 
 }  // namespace queen::storage

@@ -7,12 +7,17 @@
 
 namespace queen::storage {
 
+// queues text[], partitions text[] -> ordinal, queue_id, partition_id, encrypted; rows only for
+// what exists
+extern const pg::Statement kFindPartitions;
 // queues text[], partitions text[] -> ordinal, queue_id, partition_id, encrypted, and
 // whether its queue was made by this call
 extern const pg::Statement kEnsurePartitions;
-// queues, groups, modes (NULL: no group is made), times, partitions (names; NULL = any)
-//   -> ordinal, queue_id, group_id, partition_id or NULL; rows only for what exists
-extern const pg::Statement kNamePops;
+// queues, groups, partitions (names; NULL = any)
+//   -> ordinal, queue_id, group_id, partition_id (each or NULL), early; a row for each
+extern const pg::Statement kFindPopNames;
+// queues, groups, modes, times -> ordinal, queue_id, group_id; rows only where the queue exists
+extern const pg::Statement kEnsureGroups;
 
 // broker -> nothing; one row in the ledger of batches, to see that a write commits
 extern const pg::Statement kHeartbeat;
@@ -127,5 +132,9 @@ extern const pg::Statement kSweepSegments;
 extern const pg::Statement kSweepBatches;
 // limit -> removed, more
 extern const pg::Statement kSweepOrphans;
+// trace days, dead letter days, early group days, limit -> removed, more
+extern const pg::Statement kSweepAged;
+// limit -> removed
+extern const pg::Statement kSweepStreamState;
 
 }  // namespace queen::storage

@@ -3,50 +3,16 @@
 The standby is synchronous, so nothing that was answered is only on the old primary.
 """
 
-import os
-
 from chaos.load import under_load
 from chaos.probes import Probes
-from support.postgres import Postgres
-from support.process import run, wait_until
-
-
-class Standby(Postgres):
-    """Follows `primary`, on another address and the same port."""
-
-    def __init__(self, primary):
-        self.primary = primary
-        super().__init__()
-        self.port = primary.port
-        self._made_queen = True
-
-    @property
-    def host(self):
-        return "127.0.0.2"
-
-    def _initdb(self):
-        run([os.path.join(self.bin, "pg_basebackup"), "-h", self.primary.directory, "-p",
-             str(self.primary.port), "-U", "postgres", "-D", self.data, "-R", "-X", "stream",
-             "--checkpoint=fast"], user=self.user, env=self._environment())
-
-    def _is_ready(self):
-        """A standby says "standby" where a primary says "ready"."""
-        return super()._is_ready() or "accept read-only connections" in self.log()
-
-    def promote(self):
-        """Returns when it takes writes."""
-        self.psql("SELECT pg_promote()", role="postgres")
-        wait_until(lambda: self.psql("SELECT pg_is_in_recovery()", role="postgres") == "f", 60,
-                   "the promotion")
+from support.process import wait_until
+from support.standby import Standby
 
 
 def make_pair(make_broker, postgres, closing):
     standby = closing(Standby(postgres))
     standby.start()
-    postgres.psql("ALTER SYSTEM SET synchronous_standby_names = '*'", role="postgres")
-    postgres.psql("SELECT pg_reload_conf()", role="postgres")
-    wait_until(lambda: postgres.psql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = "
-                                     "'sync'", role="postgres") == "1", 60, "the standby")
+    standby.make_synchronous()
     env = dict(postgres.env(), PG_HOST=f"{postgres.host},{standby.host}")
     broker = make_broker("--num-workers", "2", "--pg-target-session-attrs", "read-write", env=env)
     return standby, broker.start()

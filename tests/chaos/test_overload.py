@@ -7,24 +7,10 @@ import threading
 
 import pytest
 
+from chaos.overload import (MIB, QUEUE, WORKERS, Call, assert_refused, item, memory_bound, peak_memory,
+                            push)
 from support.broker import sanitized
 from support.process import wait_until
-
-MIB = 1 << 20
-QUEUE = "overload.orders"
-CACHE_BYTES = 32 * MIB  # of each worker
-WORKERS = 2
-
-
-def memory_bound(at_rest, request_bytes, items, pops, connections):
-    """docs/reliability.md, "Memory under overload"."""
-    return (at_rest + 4 * request_bytes + WORKERS * (CACHE_BYTES + 1024 * items + 2048 * pops)
-            + 256 * 1024 * connections)
-
-
-def peak_memory(broker):
-    with open(f"/proc/{broker.pid}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
 
 
 @pytest.fixture
@@ -36,20 +22,6 @@ def gated(make_broker, make_proxy, postgres):
                              env=postgres.env(proxy.host, proxy.port)).start()
         return proxy, broker
     return make
-
-
-def item(number, partition="a", **fields):
-    return {"queue": QUEUE, "partition": partition, "payload": {"n": number, **fields}}
-
-
-def push(broker, items):
-    return broker.post("/api/v1/push", {"items": items}, timeout=60)
-
-
-def assert_refused(reply):
-    assert reply.status == 503, reply
-    assert "Connection refused (ECONNREFUSED)" in reply.json()["error"]
-    assert int(reply.headers["retry-after"]) > 0
 
 
 def take_all(broker, count):
@@ -64,31 +36,6 @@ def take_all(broker, count):
         return reply.status == 204 and sum(map(len, taken.values())) >= count
     wait_until(step, 60, f"{count} messages")
     return taken
-
-
-class Call:
-    """A request on a connection of its own that has arrived when this is made, and is answered later."""
-
-    def __init__(self, broker, method, path, body=None, receive_buffer=None):
-        data = b"" if body is None else json.dumps(body).encode()
-        self.socket = socket.socket()
-        self.socket.settimeout(60)
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.connect((broker.host, broker.port))
-        self.socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                            f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
-        # One loop serves both: it has read the one that was there before.
-        assert broker.get("/livez").status == 200
-
-    def finish(self):
-        """(status, body)"""
-        data = bytearray()
-        while chunk := self.socket.recv(1 << 20):
-            data += chunk
-        self.socket.close()
-        head, _, body = data.partition(b"\r\n\r\n")
-        return int(head.split()[1]), json.loads(body) if body else None
 
 
 # ---- the edge of each limit
@@ -191,19 +138,15 @@ def test_replies_that_are_not_taken(gated):
 
 
 def test_connections(gated):
-    _, broker = gated("--http-connections-max", "3")
-
-    def connect():
-        client = socket.create_connection((broker.host, broker.port), 60)
-        client.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-        return client, client.recv(65536)
-    clients = []
+    """In use by pops that wait; what becomes of idle ones is in test_limits.py."""
+    _, broker = gated("--http-connections-max", "4")
+    path = f"/api/v1/pop/queue/{QUEUE}?wait=true&timeout=600000"
     wait_until(lambda: broker.get("/livez").status == 200, 30, "the connections of the start to go")
-    for _ in range(3):
-        wait_until(lambda: clients.append(connect()) or clients[-1][1].startswith(b"HTTP/1.1 200")
-                   or clients.pop() is None, 30, "a connection")
+    clients = [Call(broker, "GET", path) for _ in range(3)]
+    clients.append(Call(broker, "GET", path, arrived=False))
+    wait_until(lambda: broker.get("/livez").status == 503, 30, "the last to arrive")
     assert_refused(broker.get("/livez"))
-    clients.pop()[0].close()
+    clients.pop().socket.close()
     wait_until(lambda: broker.get("/livez").status == 200, 30, "room for one more")
 
 
@@ -211,7 +154,7 @@ def test_connections(gated):
 
 
 def test_more_bytes_than_may_wait(gated):
-    """PostgreSQL hangs and 300 MiB are pushed: 12 are taken, the others refused while it still hangs."""
+    """PostgreSQL hangs and 300 MiB are pushed: at most 12 are taken, the others refused while it hangs."""
     clients, request_bytes, items = 300, 16 * MIB, 2000
     proxy, broker = gated("--http-body-bytes-max", str(2 * MIB), "--http-request-bytes-max",
                           str(request_bytes), "--sidecar-push-items-max", str(items),
@@ -239,20 +182,21 @@ def test_more_bytes_than_may_wait(gated):
     threads = [threading.Thread(target=flood, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()
-    # Each is a little more than 1 MiB, and pushes may have three quarters of the 16.
-    wait_until(lambda: len(replies) == clients - 11, 60, "all others to be refused")
+    # Each is a little more than 1 MiB, and pushes may have three quarters of the 16. How many of those
+    # that are let in come to their end depends on who is faster.
+    wait_until(lambda: len(replies) >= clients - 11, 60, "all others to be refused")
     assert set(replies.values()) == {503}
     assert broker.get("/livez").status == 200
     proxy.forward()
     for thread in threads:
         thread.join(60)
     accepted = [number for number, status in replies.items() if status == 201]
-    assert len(accepted) == 11 and set(replies.values()) == {201, 503}
+    assert 1 <= len(accepted) <= 11 and set(replies.values()) == {201, 503}
     peak = peak_memory(broker)
     bound = memory_bound(at_rest, request_bytes, 3 * items, items, clients)
     print(f"overload: at rest {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
     assert peak < bound or sanitized()  # whose memory is not the broker's
-    taken = take_all(broker, 12)
+    taken = take_all(broker, len(accepted) + 1)
     assert sorted(sum(taken.values(), [])) == sorted(accepted + [0])
 
 

@@ -84,20 +84,6 @@ def test_a_lease_ended_through_another_broker_holds_nothing_here(postgres, broke
     assert reply.status == 200 and reply.json()["messages"][0]["offset"] == 1
 
 
-def test_rows_of_the_hot_tables_are_only_inserted(postgres, broker):
-    """I9: pushes, pops, acks of every kind and lease extensions update no row."""
-    for verdict in ("completed", "failed", "dlq", "retry"):
-        push(broker, "hot", *[f"p{number}" for number in range(20)])
-        reply = broker.get("/api/v1/pop/queue/hot?batch=100&partitions=20").json()
-        assert broker.post(f"/api/v1/lease/{reply['leaseId']}/extend", {}).status == 200
-        acknowledge(broker, [message | {"status": verdict} for message in reply["messages"]])
-    counts = """SELECT sum(n_tup_ins), sum(n_tup_upd) FROM pg_stat_user_tables
-                WHERE schemaname = 'queen' AND relname IN ('segments', 'progress', 'batches', 'dedup')"""
-    # Sessions report what they did after a while.
-    wait_until(lambda: int(postgres.psql(counts).split("|")[0] or 0) >= 4 * 20 * 4, 60, "that the counts are there")
-    assert postgres.psql(counts).split("|")[1] == "0"
-
-
 def test_everyone_who_waits_is_served(broker):
     """As many messages as waiters, by name and not, with and without automatic acks."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

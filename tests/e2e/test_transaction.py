@@ -157,3 +157,24 @@ def test_every_message_moves_exactly_once_while_connections_break(make_broker, p
     moved = postgres.psql("SELECT count(*) || ' ' || count(DISTINCT payload::text) "
                           "FROM queen.messages WHERE queue = 'to'")
     assert moved == f"{messages} {messages}", (moved, unknown)
+
+
+def test_a_replay_is_recognised_when_its_lease_is_swept(make_broker, postgres):
+    """The acks name the lease and no group, and nothing is left of the lease when the transaction is repeated."""
+    broker = make_broker(env=postgres.env()).start()
+    assert broker.post("/api/v1/push", {"items": [
+        {"queue": "in", "payload": number} for number in range(2)]}).status == 201
+    messages = broker.get("/api/v1/pop/queue/in?batch=2&consumerGroup=g").json()["messages"]
+    body = {"operations": [
+        *({"type": "ack", "transactionId": message["transactionId"], "partitionId": message["partitionId"],
+           "leaseId": message["leaseId"]} for message in messages),
+        {"type": "push", "items": [{"queue": "out", "payload": 1, "transactionId": "t"}]}]}
+    first = broker.post("/api/v1/transaction", body).json()
+    assert first["success"], first
+    postgres.psql("SELECT * FROM queen.sweep_progress(0, 0, 1000)")
+    assert postgres.psql(f"SELECT count(*) FROM queen.progress WHERE lease_id = '{messages[0]['leaseId']}'") == "0"
+    again = broker.post("/api/v1/transaction", body).json()
+    assert again["success"] and again["results"] == first["results"], again
+    assert stored(postgres, "out") == 1
+    other = body | {"operations": body["operations"][:2]}  # nothing is stored that would prove it
+    assert broker.post("/api/v1/transaction", other).json()["error"] == "ACK operation failed: Invalid or expired lease"

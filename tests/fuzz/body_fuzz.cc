@@ -75,6 +75,16 @@ void CheckCycle(std::string_view body) {
   cycle.body = body;
   if (!api::ParseStreamCycle("", cycle).ok()) return;
   for (const sidecar::PushItem& item : cycle.pushes) CheckPushItem(item);
+  for (const sidecar::StreamCycle::StateOp& op : cycle.cycle->ops) {
+    RequireStorable(op.key, "a key of state that PostgreSQL refuses");
+  }
+}
+
+void CheckState(std::string_view body) {
+  const auto state = api::ParseStreamState(body);
+  if (!state.ok()) return;
+  for (const std::string& key : state->keys) RequireStorable(key, "a key that PostgreSQL refuses");
+  RequireStorable(state->key_prefix, "a prefix that PostgreSQL refuses");
 }
 
 }  // namespace
@@ -97,6 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 'c':
       (void)queen::api::ParseConfigure(body, "", true);
+      (void)queen::api::IgnoredNames(body);
       break;
     case 'l':
       (void)queen::api::ParseExtendLease(body);
@@ -105,7 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       (void)queen::api::ParseStreamQuery(body);
       break;
     case 's':
-      (void)queen::api::ParseStreamState(body);
+      CheckState(body);
       break;
     case 'y':
       CheckCycle(body);

@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import select
 import socket
 import time
 import urllib.parse
@@ -59,6 +60,12 @@ class Client:
             path += f"/partition/{urllib.parse.quote(partition, safe='')}"
         given = {name: value for name, value in options.items() if value is not None}
         return self.request("GET", f"{path}?{urllib.parse.urlencode(given)}")
+
+    def close_if_ended(self):
+        """Does so if the broker has ended the connection since the last reply."""
+        sock = self._connection and self._connection.sock
+        if sock and select.select([sock], [], [], 0)[0]:
+            self.close()
 
     def close(self):
         """The next request connects anew."""

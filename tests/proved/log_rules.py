@@ -56,12 +56,13 @@ RULES = (
          sql='ALTER TABLE queen.progress ADD FOREIGN KEY (partition_id) REFERENCES queen.partitions (id)'),
     Rule('select_first_partitions', 'ensure_partitions selects first: what exists burns no id.',
          (Edit('sql/procedures/ensure_partitions.sql',
-               '    WHERE p.id IS NULL\n', ''),),
+               'f WHERE f.partition_id IS NULL) THEN', 'f) THEN'),
+          Edit('sql/procedures/ensure_partitions.sql',
+               '        WHERE f.partition_id IS NULL\n          AND f.queue_id', '        WHERE f.queue_id')),
          ('contract/ensure_partitions',), 'one id for each that was made'),
     Rule('select_first_queues', 'The same for queues.',
-         (Edit('sql/procedures/ensure_partitions.sql', '''               WHERE NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = u.name)) THEN''', ') THEN'),
-          Edit('sql/procedures/ensure_partitions.sql', '''            WHERE NOT EXISTS (SELECT FROM queen.queues q WHERE q.name = u.name)
-            ORDER BY 1''', '            ORDER BY 1')),
+         (Edit('sql/procedures/ensure_partitions.sql', 'f WHERE f.queue_id IS NULL) THEN', 'f) THEN'),
+          Edit('sql/procedures/ensure_partitions.sql', '            WHERE f.queue_id IS NULL\n', '')),
          ('contract/ensure_partitions',), 'one id for each that was made'),
 
     Rule('dedup_window_kept', 'An id is left out of the side table only if its time is within W of created_at.',
@@ -96,7 +97,7 @@ RULES = (
          (Edit('sql/procedures/ack_messages.sql', '    IF p_n IS NOT NULL THEN\n', '    IF false THEN\n'),),
          ('contract/ack_messages', 'contract/execute_transaction'), 'no row in batches|acks alone are recorded too'),
     Rule('unknown_resolved_by_insert', 'What became of a batch is found by inserting its key, not by looking for it.',
-         (Edit('sql/procedures/resolve_batch.sql', '''    INSERT INTO queen.batches (broker, n) VALUES (p_broker, p_n) ON CONFLICT DO NOTHING;
+         (Edit('sql/procedures/resolve_batch.sql', '''    INSERT INTO queen.batches (broker, n, base_seqs) VALUES (p_broker, p_n, '{-1}') ON CONFLICT DO NOTHING;
     IF FOUND THEN
 ''', '''    IF NOT EXISTS (SELECT FROM queen.batches b WHERE b.broker = p_broker AND b.n = p_n) THEN
 '''),), ('isolation/resolve_batch', 'contract/batches'), r'-step resolve.*<waiting|expected 23505'),

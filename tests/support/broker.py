@@ -36,12 +36,14 @@ class Broker:
 
     `env` is added to an almost empty environment; `args` are added to `queen serve`. A `data_dir`
     given by the caller is kept by `close`, for another broker to continue with. `program` is another
-    binary than the one under test; it may be changed while the broker is stopped.
+    binary than the one under test; it may be changed while the broker is stopped. `descriptors` is
+    the limit of open files it starts with: a number, or "soft:hard".
     """
 
-    def __init__(self, *args, env=None, data_dir=None, port=None, program=None):
+    def __init__(self, *args, env=None, data_dir=None, port=None, program=None, descriptors=None):
         self.args = list(args)
         self.program = program or binary()
+        self.descriptors = descriptors
         self.directory = tempfile.mkdtemp(prefix="queen-test-broker.", dir="/tmp")
         os.chmod(self.directory, 0o755)  # the cluster's user passes through
         self.data_dir = data_dir or os.path.join(self.directory, "data")
@@ -73,7 +75,8 @@ class Broker:
 
     def command(self):
         """What `start` runs."""
-        return [self.program, "serve", "--host", self.host, "--port", str(self.port), "--data-dir",
+        limits = ["prlimit", f"--nofile={self.descriptors}"] if self.descriptors else []
+        return limits + [self.program, "serve", "--host", self.host, "--port", str(self.port), "--data-dir",
                 self.data_dir] + self.args
 
     def start(self, until="ready", seconds=90):

@@ -7,6 +7,10 @@
     delay(s)    bytes pass `s` seconds later
     refuse()    new connections are refused by the kernel; the present ones go on
     cut()       resets every present connection; changes nothing for new ones
+    cut_reply(text)  the next connection on which `text` is sent, and only it, is reset when the
+                answer comes: the server has done what it was asked, and the client never hears.
+                With `at_once` the client's side is reset as soon as the server has `text`: the
+                server does not notice, not even a cut(), and may finish long after that
 
 The states may be changed at any time from the test's thread; each call returns when it has taken
 effect. One thread with an asyncio loop does the work.
@@ -27,6 +31,11 @@ class Proxy:
         self.connections_taken = 0
         self._delay = 0.0
         self._writers = set()
+        self._client_of = {}  # by the writer to the server
+        self._doomed_text = None
+        self._doomed_at_once = False
+        self._doomed = set()
+        self._replies_cut = 0
         self._server = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -55,6 +64,14 @@ class Proxy:
     def cut(self):
         """Resets every connection."""
         self._call(self._cut())
+
+    def cut_reply(self, text, at_once=False):
+        """Keeps the answer to what is sent next with `text` in it from the client."""
+        self._call(self._doom(text, at_once))
+
+    def replies_cut(self):
+        """How many answers cut_reply() has kept from their clients."""
+        return self._replies_cut
 
     def connections(self):
         """How many connections are open now."""
@@ -121,6 +138,7 @@ class Proxy:
             await self._requests.wait()
             server_reader, server_writer = await asyncio.open_connection(*self.target)
             self._writers.add(server_writer)
+            self._client_of[server_writer] = client_writer
             await asyncio.gather(self._pump(client_reader, server_writer, self._requests),
                                  self._pump(server_reader, client_writer, self._replies))
             client_writer.close()  # both sides have ended; what is buffered is still sent
@@ -132,6 +150,8 @@ class Proxy:
         finally:
             self._writers.discard(client_writer)
             self._writers.discard(server_writer)
+            self._client_of.pop(server_writer, None)
+            self._doomed.discard(client_writer)
 
     async def _pump(self, reader, writer, gate):
         """Until end of file, which is passed on; an error ends both directions."""
@@ -140,12 +160,33 @@ class Proxy:
             if self._delay > 0:
                 await asyncio.sleep(self._delay)
             await gate.wait()
+            if writer in self._doomed:
+                self._replies_cut += 1
+                raise ConnectionResetError("cut_reply")
             if not data:
                 if writer.can_write_eof():
                     writer.write_eof()
                 return
+            doomed = self._is_doomed(data, writer)
             writer.write(data)
             await writer.drain()
+            if doomed and self._doomed_at_once:
+                _reset(self._client_of[writer])
+                self._writers.discard(writer)  # cut() leaves it alone
+                return
+
+
+    async def _doom(self, text, at_once):
+        self._doomed_text = text
+        self._doomed_at_once = at_once
+
+    def _is_doomed(self, data, writer):
+        """Whether these bytes, sent to a server, are those that cut_reply() waits for."""
+        if self._doomed_text is None or writer not in self._client_of or self._doomed_text not in data:
+            return False
+        self._doomed_text = None
+        self._doomed.add(self._client_of[writer])
+        return True
 
 
 def _reset(writer):

@@ -122,6 +122,31 @@ def test_freeze_of_replies_lets_requests_through(proxy, echo):
         assert exchange(connection, b"again") == b"AGAIN"
 
 
+def test_cut_reply_lets_the_request_through_and_resets_its_connection_only(proxy, echo):
+    with connect(proxy) as connection, connect(proxy) as beside:
+        assert exchange(connection, b"a") == b"A" and exchange(beside, b"b") == b"B"
+        proxy.cut_reply(b"commit")
+        connection.sendall(b"commit")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
+        assert echo.seen == b"abcommit" and proxy.replies_cut() == 1
+        assert exchange(beside, b"commit") == b"COMMIT"
+
+
+def test_cut_reply_at_once_does_not_wait_for_the_answer(proxy):
+    with connect(proxy) as connection:
+        assert exchange(connection, b"a") == b"A"
+        proxy.freeze(replies_only=True)
+        proxy.cut_reply(b"commit", at_once=True)
+        connection.sendall(b"commit")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
+        assert proxy.replies_cut() == 0
+        proxy.forward()
+    with connect(proxy) as connection:
+        assert exchange(connection, b"again") == b"AGAIN"
+
+
 def test_cut_resets_present_connections_only(proxy):
     with connect(proxy) as connection:
         assert exchange(connection, b"a") == b"A"

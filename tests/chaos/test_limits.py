@@ -1,0 +1,280 @@
+"""I10, one bad client: it tries to take all of a limit, while a second client's pushes, pops and acks go on
+being answered and memory stays below the bound that docs/reliability.md states."""
+
+import contextlib
+import select
+import socket
+import threading
+
+import pytest
+
+from chaos.overload import MIB, assert_refused, memory_bound, peak_memory
+from history.client import Client
+from support.broker import Broker, sanitized
+from support.postgres import Postgres
+from support.process import wait_until
+
+BODY_BYTES, REQUEST_BYTES, REPLY_BYTES = 4 * MIB, 16 * MIB, 16 * MIB
+ITEMS = 2000
+CONNECTIONS = 300
+ROUNDS = 8
+SETTINGS = (
+    "--http-body-bytes-max", str(BODY_BYTES), "--http-request-bytes-max", str(REQUEST_BYTES),
+    "--http-reply-bytes-max", str(REPLY_BYTES), "--http-connections-max", str(CONNECTIONS),
+    "--sidecar-push-items-max", str(ITEMS), "--sidecar-ack-items-max", str(ITEMS),
+    "--sidecar-transaction-items-max", str(ITEMS), "--sidecar-pops-max", str(ITEMS),
+    "--file-buffer-max-bytes", "0", "--num-workers", "2", "--http-upload-grace-ms", "2000")
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """(Postgres, Broker) for the whole file; the tests leave it as it was."""
+    with contextlib.ExitStack() as stack:
+        postgres = Postgres()
+        stack.callback(postgres.close)
+        postgres.start()
+        broker = Broker(*SETTINGS, env=postgres.env())
+        stack.callback(broker.close)
+        stack.callback(lambda: print(f"---- log of the broker\n{broker.log()[-10000:]}"))
+        yield postgres, broker.start()
+
+
+@pytest.fixture
+def broker(shared):
+    """The broker, held to its memory."""
+    _, broker = shared
+    at_rest = peak_memory(broker)
+    yield broker
+    peak = peak_memory(broker)
+    bound = memory_bound(at_rest, REQUEST_BYTES, 3 * ITEMS, ITEMS, CONNECTIONS)
+    print(f"limits: before {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
+    assert peak < bound or sanitized()  # whose memory is not the broker's
+
+
+class Attacker:
+    """The bad client: connections that it opens and does as little with as it likes."""
+
+    def __init__(self, broker):
+        self.address = (broker.host, broker.port)
+        self.sockets = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for client in self.sockets:
+            client.close()
+
+    def connect(self, data=b"", receive_buffer=None):
+        """One more connection, on which `data` was sent as far as it is taken at once."""
+        client = socket.socket()
+        if receive_buffer:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        client.settimeout(60)
+        client.connect(self.address)
+        client.setblocking(False)
+        self.sockets.append(client)
+        self.send(client, data)
+        return client
+
+    @staticmethod
+    def send(client, data):
+        """How many bytes of `data` were taken; a connection that is closed takes none."""
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < len(data):
+                sent += client.send(data[sent:])
+        return sent
+
+    def answers(self):
+        """What has come on each connection so far, without waiting: status codes, None for nothing."""
+        statuses = []
+        for client in self.sockets:
+            try:
+                data = client.recv(65536, socket.MSG_PEEK)
+            except BlockingIOError:
+                data = b""
+            except OSError:
+                data = b"- 0"  # reset
+            statuses.append(int(data.split()[1]) if data else None)
+        return statuses
+
+
+class Bystander:
+    """The second client: pushes, pops and acks one after the other, on a connection it keeps and on new
+    ones. Whatever is not answered with success is an error. One that was closed while it was idle it
+    makes anew, as any client does."""
+
+    def __init__(self, broker, queue, new_connections=True):
+        self.address = (broker.host, broker.port)
+        self.queue = queue
+        self.kept = Client(self.address)
+        self.new_connections = new_connections
+        self.count = 0
+        self.round(self.kept)
+
+    def round(self, client):
+        """One message, there and back."""
+        self.count += 1
+        status, outcomes = client.request("POST", "/api/v1/push", {"items": [
+            {"queue": self.queue, "payload": {"n": self.count, "text": "x" * 2000}}]})
+        assert status == 201 and outcomes[0]["status"] == "queued", (status, outcomes)
+        status, popped = client.pop(self.queue, wait="true")
+        assert status == 200, (status, popped)
+        message = popped["messages"][0]
+        assert message["data"]["n"] == self.count
+        status, outcomes = client.request("POST", "/api/v1/ack", {
+            name: message[name] for name in ("transactionId", "partitionId", "leaseId")})
+        assert status == 200 and outcomes[0]["success"] is True, (status, outcomes)
+
+    def rounds(self, count=ROUNDS):
+        """Each over the kept connection and over a new one."""
+        for _ in range(count):
+            self.kept.close_if_ended()
+            self.round(self.kept)
+            if self.new_connections:
+                client = Client(self.address)
+                self.round(client)
+                client.close()
+
+
+def head(path, length, fields=""):
+    """The beginning of a POST."""
+    framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+    return f"POST {path} HTTP/1.1\r\nHost: x\r\n{fields}{framing}\r\n\r\n".encode()
+
+
+PATHS = ("/api/v1/push", "/api/v1/ack", "/api/v1/configure")
+
+# ---- bodies
+
+
+def test_bodies_that_are_announced(broker):
+    """Each announces as much as a body may have, and sends one byte of it."""
+    bystander = Bystander(broker, "limits.announced")
+    with Attacker(broker) as attacker:
+        for number in range(60):
+            attacker.connect(head(PATHS[number % 3], BODY_BYTES) + b"{")
+        bystander.rounds()
+        # Who asks for more than there ever is hears so.
+        client = attacker.connect(head(PATHS[0], REQUEST_BYTES + 1))
+        select.select([client], [], [], 60)
+        assert attacker.answers()[-1] == 413
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bodies_that_stop_half_way(broker, chunked):
+    """Nine tenths of each are sent, as fast as they are taken, and again and again."""
+    bystander = Bystander(broker, f"limits.half.{chunked}")
+    part = BODY_BYTES * 9 // 10
+    data = (b"%x\r\n" % BODY_BYTES if chunked else b"") + b"x" * part
+    stopping = threading.Event()
+
+    def attack(number):
+        with Attacker(broker) as attacker:
+            while not stopping.is_set():
+                path = PATHS[number % 3]
+                client = attacker.connect()
+                client.settimeout(60)
+                with contextlib.suppress(OSError):
+                    client.sendall(head(path, None if chunked else BODY_BYTES) + data)
+                    select.select([client], [], [], 0.5)
+                attacker.sockets.pop().close()
+    threads = [threading.Thread(target=attack, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    try:
+        bystander.rounds()
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    # Nothing of it is left: the largest push finds room.
+    reply = broker.post("/api/v1/push", {"items": [
+        {"queue": "limits.half.large", "payload": "x" * (BODY_BYTES - 200)}]}, timeout=60)
+    assert reply.status == 201, reply
+
+
+def test_bodies_that_arrive_slowly(broker):
+    """A few bytes now and then are not enough, whatever else is on the connection."""
+    bystander = Bystander(broker, "limits.slow")
+    poll = b"GET /api/v1/pop/queue/limits.nothing?wait=true&timeout=60000 HTTP/1.1\r\nHost: x\r\n\r\n"
+    with Attacker(broker) as attacker:
+        for number in range(60):
+            attacker.connect(head(PATHS[number % 3], None if number % 2 else BODY_BYTES))
+        polling = [attacker.connect(poll + head(PATHS[0], BODY_BYTES) + b"x" * MIB) for _ in range(6)]
+
+        def trickle():
+            for client in attacker.sockets:
+                attacker.send(client, b"1\r\nx\r\n")
+            bystander.rounds(1)
+            return all(status in (408, 503) for status in attacker.answers()[:60])
+        wait_until(trickle, 60, "the slow ones to be answered")
+        # Their bodies are gone though their first replies are still owed.
+        assert len(polling) == 6 and attacker.answers()[60:] == [None] * 6
+        bystander.rounds()
+
+
+# ---- connections
+
+
+@pytest.mark.parametrize("name,data", [
+    ("idle", b""),
+    ("used", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ("half-heads", b"GET /livez HTTP/1.1\r\nHost: x"),
+    ("half-bodies", head("/api/v1/push", 100) + b"{"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_connections_that_are_held(broker, name, data):
+    """Twice as many as there may be are opened and kept; new ones of others are served all the same."""
+    bystander = Bystander(broker, f"limits.connections.{name}")
+    with Attacker(broker) as attacker:
+        for _ in range(2 * CONNECTIONS):
+            attacker.connect(data)
+        # Who comes in the same second as they is refused.
+        wait_until(lambda: broker.get("/livez").status == 200, 60, "a connection")
+        bystander.rounds()
+
+
+def test_requests_whose_replies_are_not_read(broker):
+    """Thousands of requests in a row on each connection, and no reply is taken."""
+    bystander = Bystander(broker, "limits.unread")
+    requests = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 2000
+    with Attacker(broker) as attacker:
+        for _ in range(40):
+            attacker.connect(receive_buffer=4096)
+        # Until nothing is taken any more: replies wait in the broker, requests in the kernel.
+        ready = attacker.sockets
+        while ready:
+            for client in ready:
+                attacker.send(client, requests)
+            bystander.rounds(1)
+            _, ready, _ = select.select([], attacker.sockets, [], 0.5)
+        bystander.rounds()
+
+
+# ---- descriptors
+
+
+def test_descriptors(make_broker, make_postgres):
+    """Clients take all they can get, PostgreSQL goes and comes back, and the broker gets to it."""
+    postgres = make_postgres()
+    broker = make_broker("--num-workers", "2", "--file-buffer-max-bytes", "0", env=postgres.env(),
+                         descriptors="200:256").start()
+    # The soft limit was raised to the hard one.
+    with open(f"/proc/{broker.pid}/limits", encoding="ascii") as file:
+        assert "256" == next(line for line in file if line.startswith("Max open files")).split()[3]
+    assert "QUEEN_HTTP_CONNECTIONS_MAX" in broker.log() and "open_files=256" in broker.log()
+    bystander = Bystander(broker, "limits.descriptors", new_connections=False)
+    poll = b"GET /api/v1/pop/queue/limits.nothing?wait=true&timeout=600000 HTTP/1.1\r\nHost: x\r\n\r\n"
+    with Attacker(broker) as attacker:
+        for _ in range(400):
+            attacker.connect(poll)  # waiting pops are not closed for newcomers
+        wait_until(lambda: 503 in attacker.answers(), 60, "the last to be refused")
+        assert_refused(broker.get("/livez"))
+        bystander.rounds()
+        postgres.stop("immediate")
+        wait_until(lambda: bystander.kept.request("GET", "/readyz")[0] == 503, 60, "the loss")
+        postgres.start()
+        wait_until(lambda: bystander.kept.request("GET", "/readyz")[0] == 200, 60, "the connections")
+        bystander.rounds()
+        assert "Too many open files" not in broker.log()
