@@ -7,17 +7,18 @@ JOBS ?= $(shell nproc)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Build, then run the broker with its own PostgreSQL on port 6632
-	@scripts/setup run
+run: ## Build, then run the broker with its own PostgreSQL on port 6632
+	@scripts/setup build run
+	@JOBS=$(JOBS) scripts/build queen
+	@echo "Starting Queen (Ctrl-C stops it)"
 	@exec build/queen serve
 
 build: ## Build build/queen (release, asserts on)
 	@scripts/setup build
-	@test -f build/build.ninja || cmake --preset release
-	@cmake --build build --target queen -j $(JOBS)
+	@JOBS=$(JOBS) scripts/build queen
 
 test: ## Build everything and run every test
-	@scripts/setup build run test
+	@scripts/setup build run test ha
 	@test -f build/build.ninja || cmake --preset release
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
@@ -27,7 +28,7 @@ check: ## Format, lint, and the unit tests under ASan and UBSan
 	@scripts/check
 
 sanitize: ## Every test under ASan and UBSan, then under TSan (half an hour)
-	@scripts/setup build run test
+	@scripts/setup build run test ha
 	@scripts/sanitize
 
 format: ## Rewrite the sources in the project's format

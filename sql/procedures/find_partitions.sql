@@ -4,7 +4,7 @@
 -- table was small or every queue had one partition, and a session keeps the plan it made then. So:
 --   * a LATERAL with a LIMIT: the planner cannot make a join of it that reads the whole table;
 --   * no sequential scan, no sort: an index is read, in its order;
---   * (queue_id, name) as a range in that order: only the unique index has it. Asked for by queue_id alone, the
+--   * the name as a range, in the order of names: only the unique index has that. For a name that is equal the
 --     index (queue_id, id) looks as good, and reads every partition of the queue.
 CREATE OR REPLACE FUNCTION queen.find_partitions(p_queues text[], p_partitions text[])
 RETURNS TABLE (ordinal int, queue_id int, partition_id int, encrypted boolean) LANGUAGE plpgsql STABLE
@@ -17,6 +17,5 @@ BEGIN
         SELECT x.id, x.encryption_enabled FROM queen.queues x WHERE x.name = u.queue LIMIT 1) q ON true
     LEFT JOIN LATERAL (
         SELECT x.id FROM queen.partitions x
-        WHERE (x.queue_id, x.name) >= (q.id, u.partition) AND (x.queue_id, x.name) <= (q.id, u.partition)
-        ORDER BY x.queue_id, x.name LIMIT 1) p ON true;
+        WHERE x.queue_id = q.id AND x.name >= u.partition AND x.name <= u.partition ORDER BY x.name LIMIT 1) p ON true;
 END $$;

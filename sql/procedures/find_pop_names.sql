@@ -15,6 +15,5 @@ BEGIN
         SELECT x.id FROM queen.groups x WHERE x.queue_id = q.id AND x.name = u.name LIMIT 1) g ON true
     LEFT JOIN LATERAL (
         SELECT x.id FROM queen.partitions x
-        WHERE (x.queue_id, x.name) >= (q.id, u.partition) AND (x.queue_id, x.name) <= (q.id, u.partition)
-        ORDER BY x.queue_id, x.name LIMIT 1) p ON true;
+        WHERE x.queue_id = q.id AND x.name >= u.partition AND x.name <= u.partition ORDER BY x.name LIMIT 1) p ON true;
 END $$;

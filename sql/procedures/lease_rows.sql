@@ -3,7 +3,7 @@
 -- segments in a statement of its own, whose snapshot is younger than the lease.
 CREATE OR REPLACE FUNCTION queen.lease_rows(
     p_requests int[], p_partitions int[], p_groups int[], p_leases uuid[], p_batches int[],
-    p_seconds int[], p_auto_acks boolean[], p_max_bytes bigint)
+    p_seconds int[], p_auto_acks boolean[], p_max_bytes bigint, p_strict boolean DEFAULT false)
 RETURNS queen.lease_row[] LANGUAGE plpgsql AS $$
 DECLARE
     v_span_max CONSTANT int := 10000;   -- how far a lease reaches past the cursor
@@ -23,8 +23,9 @@ BEGIN
         SELECT r.ordinal::int, r.request, r.partition_id, r.group_id, r.lease AS new_lease, r.batch,
                r.auto_ack, a.*, k.*, g.*, least(w.want_end, g.bytes_end) AS most_end,
                CASE WHEN r.seconds > 0 THEN r.seconds ELSE a.lease_time END AS seconds,
-               greatest(0, least(w.want_end, g.bytes_end) - a.cursor - coalesce(bit_count(substring(
-                   a.settled FROM 1 FOR greatest(0, least(w.want_end, g.bytes_end) - a.cursor)::int)), 0)) AS available
+               CASE WHEN g.large THEN 0
+                    ELSE greatest(0, least(w.want_end, g.bytes_end) - a.cursor - coalesce(bit_count(substring(
+                        a.settled FROM 1 FOR greatest(0, least(w.want_end, g.bytes_end) - a.cursor)::int)), 0)) END AS available
         FROM unnest(p_requests, p_partitions, p_groups, p_leases, p_batches, p_seconds, p_auto_acks)
              WITH ORDINALITY AS r(request, partition_id, group_id, lease, batch, seconds, auto_ack, ordinal)
         LEFT JOIN LATERAL queen.availability(r.partition_id, r.group_id, v_now) a ON true
@@ -39,9 +40,12 @@ BEGIN
                                    a.cursor + v_span_max) END AS want_end
             WHERE k.same_lease OR a.state = 'ready' AND NOT k.dead_head OFFSET 0) w ON true
         LEFT JOIN LATERAL (
-            SELECT max(x.base_seq + x.count) AS bytes_end, array_agg(x.base_seq) AS bases,
+            SELECT max(x.base_seq + x.count) AS bytes_end, max(x.bytes) AS bytes,
+                   coalesce(p_strict AND NOT k.same_lease AND min(x.bytes) > p_max_bytes, false) AS large,
+                   array_agg(x.base_seq) AS bases,
                    array_agg(x.count) AS counts, array_agg(x.created_at) AS times
-            FROM (SELECT s.base_seq, s.count, s.created_at, sum(octet_length(s.payloads)) OVER before AS bytes,
+            FROM (SELECT s.base_seq, s.count, s.created_at, sum(octet_length(s.payloads) + CASE WHEN p_strict
+                         THEN coalesce(octet_length(s.txns), 0) + coalesce(octet_length(s.meta), 0) ELSE 0 END) OVER before AS bytes,
                          row_number() OVER before AS place
                   FROM queen.segments s
                   WHERE s.partition_id = r.partition_id AND s.base_seq < w.want_end
@@ -50,11 +54,11 @@ BEGIN
                                        ORDER BY t.base_seq DESC LIMIT 1)
                   WINDOW before AS (ORDER BY s.base_seq) ORDER BY s.base_seq) x
             WHERE x.place = 1 OR x.bytes <= p_max_bytes OR k.same_lease) g ON true
-    ), shared AS (  -- what the earlier rows of the same pop leave of its batch
-        SELECT c.*, least(c.available, c.batch - (sum(c.available) OVER (
-                   PARTITION BY c.request ORDER BY c.ordinal) - c.available))::int AS take,
+    ), shared AS (  -- what the earlier rows of the same pop leave of its batch, and of its bytes
+        SELECT c.*, CASE WHEN p_strict AND sum(c.bytes) FILTER (WHERE NOT c.large) OVER earlier > p_max_bytes THEN 0
+                         ELSE least(c.available, c.batch - (sum(c.available) OVER earlier - c.available)) END::int AS take,
                row_number() OVER (PARTITION BY c.partition_id, c.group_id ORDER BY c.ordinal) AS copy
-        FROM candidate c
+        FROM candidate c WINDOW earlier AS (PARTITION BY c.request ORDER BY c.ordinal)
     ), given AS MATERIALIZED (
         SELECT s.*, e.end_seq, coalesce(width_bucket(e.end_seq - 1, s.bases), 0) AS used, n.*  -- bases below end_seq
         FROM shared s
@@ -85,7 +89,8 @@ BEGIN
         ON CONFLICT DO NOTHING
         RETURNING queen.progress.partition_id, queen.progress.group_id, queen.progress.epoch
     )
-    SELECT array_agg(ROW(r.ordinal, r.partition_id, r.group_id, r.new_epoch, r.new_state, r.ready_in_ms, r.cursor, r.end_seq,
+    SELECT array_agg(ROW(r.ordinal, r.partition_id, r.group_id, r.new_epoch, r.new_state, r.ready_in_ms, r.cursor,
+               CASE WHEN r.large THEN r.bytes ELSE r.end_seq END,
                r.until, r.settled, r.attempt_seqs, r.attempt_counts,
                r.bases[1:r.used], r.counts[1:r.used], r.times[1:r.used])::queen.lease_row),
            array_agg(r.new_epoch), bool_or(r.dead_head)
@@ -96,6 +101,7 @@ BEGIN
                       WHEN g.same_lease THEN 'leased'
                       WHEN g.state <> 'ready' THEN g.state
                       WHEN g.dead_head THEN 'again'
+                      WHEN g.large THEN 'large'
                       WHEN g.take <= 0 THEN 'full'
                       WHEN i.epoch IS NULL THEN 'again'
                       ELSE 'leased' END AS new_state,

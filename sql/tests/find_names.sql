@@ -1,29 +1,30 @@
 -- Looking names up: one probe each of a unique index, whatever the statistics say and whenever the plan was made.
--- Counted are the rows and index entries that this transaction has read.
-CREATE FUNCTION test.rows_read() RETURNS bigint LANGUAGE sql AS $$
-    SELECT sum(pg_stat_get_xact_tuples_returned(o.oid))::bigint
-    FROM pg_class t LEFT JOIN pg_index i ON i.indrelid = t.oid
-    CROSS JOIN LATERAL (VALUES (i.indexrelid), (t.oid)) AS o(oid)
-    WHERE t.oid IN ('queen.queues'::regclass, 'queen.partitions'::regclass, 'queen.groups'::regclass) $$;
+-- Counted are the blocks of tables and indexes that this transaction has looked at: a probe is the height of its
+-- index, and the row.
+CREATE FUNCTION test.blocks_read() RETURNS bigint LANGUAGE sql AS $$
+    SELECT sum(pg_stat_get_xact_blocks_fetched(o.oid))::bigint
+    FROM (SELECT unnest('{queen.queues,queen.partitions,queen.groups}'::regclass[]) AS oid) t
+    CROSS JOIN LATERAL (SELECT t.oid UNION ALL SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = t.oid) o $$;
 
 -- Everything that looks up names, of queue `big`: 50 partitions and groups that are there, and 50 that are not.
 CREATE FUNCTION test.look_up() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_queues     CONSTANT text[] := array_fill('big'::text, '{100}');
-    v_partitions CONSTANT text[] := ARRAY(SELECT CASE WHEN i % 2 = 0 THEN 'p' ELSE 'none' END || i FROM generate_series(1, 100) i);
-    v_groups     CONSTANT text[] := ARRAY(SELECT CASE WHEN i % 2 = 0 THEN 'g' ELSE 'none' END || i FROM generate_series(1, 100) i);
-    v_before     bigint := test.rows_read();
-    v_found      int;
+    v_names      CONSTANT text[] := ARRAY(SELECT CASE WHEN i % 2 = 0 THEN test.name(i) ELSE 'missing ' || i END FROM generate_series(1, 100) i);
+    v_probe      CONSTANT int := 5;
+    v_before     bigint := test.blocks_read();
 BEGIN
-    SELECT count(f.partition_id) INTO v_found FROM queen.find_partitions(v_queues, v_partitions) f;
-    ASSERT test.rows_read() - v_before <= 100 + v_found, 'partitions: ' || test.rows_read() - v_before || ' rows read';
-    v_before := test.rows_read();
-    SELECT count(f.partition_id) + count(f.group_id) INTO v_found FROM queen.find_pop_names(v_queues, v_groups, v_partitions) f;
-    ASSERT test.rows_read() - v_before <= 100 + v_found, 'pops: ' || test.rows_read() - v_before || ' rows read';
-    v_before := test.rows_read();
-    PERFORM queen.ensure_group('big', 'g' || i, NULL, NULL) FROM generate_series(1, 50) i;
-    ASSERT test.rows_read() - v_before <= 2 * 50, 'groups: ' || test.rows_read() - v_before || ' rows read';
+    PERFORM queen.find_partitions(v_queues, v_names);
+    ASSERT test.blocks_read() - v_before <= 2 * 100 * v_probe, 'partitions: ' || test.blocks_read() - v_before || ' blocks read';
+    v_before := test.blocks_read();
+    PERFORM queen.find_pop_names(v_queues, v_names, v_names);
+    ASSERT test.blocks_read() - v_before <= 3 * 100 * v_probe, 'pops: ' || test.blocks_read() - v_before || ' blocks read';
+    v_before := test.blocks_read();
+    PERFORM queen.ensure_group(CASE WHEN i % 2 = 0 THEN 'big' ELSE 'missing' END, v_names[2 * i], NULL, NULL) FROM generate_series(1, 50) i;
+    ASSERT test.blocks_read() - v_before <= 2 * 50 * v_probe, 'groups: ' || test.blocks_read() - v_before || ' blocks read';
 END $$;
+
+CREATE FUNCTION test.name(p_number int) RETURNS text LANGUAGE sql AS $$ SELECT 'name ' || p_number || repeat(' ', 100) $$;
 
 CREATE FUNCTION test.fill_others(p_count int) RETURNS void LANGUAGE sql AS $$
     WITH made AS (INSERT INTO queen.queues (name, namespace, task)
@@ -32,9 +33,9 @@ CREATE FUNCTION test.fill_others(p_count int) RETURNS void LANGUAGE sql AS $$
 
 CREATE FUNCTION test.fill_big() RETURNS void LANGUAGE sql AS $$
     INSERT INTO queen.partitions (queue_id, name)
-    SELECT q.id, 'p' || i FROM queen.queues q, generate_series(1, 3000) i WHERE q.name = 'big';
+    SELECT q.id, test.name(i) FROM queen.queues q, generate_series(1, 10000) i WHERE q.name = 'big';
     INSERT INTO queen.groups (queue_id, name, start_mode)
-    SELECT q.id, 'g' || i, 'all' FROM queen.queues q, generate_series(1, 3000) i WHERE q.name = 'big' $$;
+    SELECT q.id, test.name(i), 'all' FROM queen.queues q, generate_series(1, 10000) i WHERE q.name = 'big' $$;
 
 ALTER TABLE queen.queues SET (autovacuum_enabled = off);
 ALTER TABLE queen.partitions SET (autovacuum_enabled = off);

@@ -222,3 +222,30 @@ BEGIN
     FROM queen.pop_sm_fetch(ARRAY[v_id, v_id, v_id], ARRAY[7, 0, 2]::bigint[]) f;
     ASSERT v_rows = E'2 2 {"n":0}\n{"n":1}', v_rows;
 END $$;
+
+-- Strict bytes: of all partitions of a pop together, with transactionIds and meta; what alone is larger is named
+DO $$
+DECLARE
+    v_ids int[] := ARRAY[test.partition('bytes'), test.partition('bytes', 'p2'), test.partition('bytes', 'p3')];
+    v_group int := test.groupid('bytes'); v_bytes bigint; v text; v_lease uuid := gen_random_uuid();
+BEGIN
+    FOR i IN 1..3 LOOP
+        PERFORM test.push(v_ids[i], 2); PERFORM test.push(v_ids[i], 2);
+    END LOOP;
+    SELECT octet_length(payloads) + coalesce(octet_length(txns), 0) + coalesce(octet_length(meta), 0) INTO v_bytes
+    FROM queen.segments WHERE partition_id = v_ids[1] AND base_seq = 0;
+
+    SELECT string_agg(format('%s %s', l.state, l.lease_end), ', ' ORDER BY l.ordinal) INTO v
+    FROM queen.pop_sm_lease('{1,1}', v_ids[1:2], ARRAY[v_group, v_group], ARRAY[v_lease, v_lease], '{10,10}', '{60,60}',
+                            '{f,f}', v_bytes - 1, true) l;
+    ASSERT v = format('large %s, large %s', v_bytes, v_bytes), v;
+    ASSERT test.state(v_ids[1], v_group) IS NULL, 'nothing was taken';
+
+    SELECT string_agg(format('%s %s', l.state, l.lease_end), ', ' ORDER BY l.ordinal) INTO v
+    FROM queen.pop_sm_lease('{1,1,2}', v_ids, array_fill(v_group, ARRAY[3]), array_fill(v_lease, ARRAY[3]), '{10,10,10}',
+                            '{60,60,60}', '{f,f,f}', v_bytes, true) l;
+    ASSERT v = 'leased 2, full , leased 2', v;
+    -- the same lease again, whatever the bytes
+    SELECT l.state INTO v FROM queen.pop_sm_lease('{1}', v_ids[1:1], ARRAY[v_group], ARRAY[v_lease], '{10}', '{60}', '{f}', 1, true) l;
+    ASSERT v = 'leased', v;
+END $$;

@@ -51,7 +51,7 @@ void HandleHealth(const HealthSource& source, http::Reply reply) {
   writer.Field("worker_id", source.worker_id);
   writer.Field("status", status);
   writer.EndObject();
-  if (!healthy) AddError(writer, Status(Code::kDatabaseUnavailable));
+  if (!healthy) AddError(writer, Status(Code::kDatabaseUnavailable, health.database_problem));
   writer.EndObject();
   reply.Send(std::move(response));
 }

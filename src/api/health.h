@@ -20,6 +20,8 @@ namespace queen::api {
 struct Health {
   // Statements succeed: not only that there is a connection.
   bool database_connected = false;
+  // What a person has to put right before it is connected, in one sentence; "" if nothing is known.
+  std::string database_problem;
   // Ok while requests should come here; otherwise a code that is a 503, and why.
   Status readiness{Code::kDatabaseUnavailable};
   // A JSON object: what is known of the other brokers.

@@ -55,5 +55,11 @@ TEST_F(HealthTest, Unhealthy) {
             R"("code":"database_unavailable"})");
 }
 
+TEST_F(HealthTest, SaysWhatAPersonHasToPutRight) {
+  health_.database_problem = "PostgreSQL refuses the password";
+  EXPECT_NE(Ask("GET", "/health").find(R"("error":"PostgreSQL refuses the password: Connection)"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace queen::api

@@ -3,7 +3,9 @@
 //
 // A long poll:
 //   1. The engine parks it and answers with nothing when wait_ms has passed.
-//   2. When the client leaves first the pop is cancelled, so that no lease is taken for nobody.
+//   2. When the client leaves first the pop is cancelled, so that no lease is taken for nobody; a
+//      lease that is on its way is given back. With autoAck there is none: what PostgreSQL settles
+//      for a client that has just left is lost to it (at most once).
 //   3. From 5 s on the 204 leaves 500 ms before the timeout the client named, because some give up
 //      at exactly that moment.
 //   4. A refusal (4xx) of a pop that would have waited leaves after 1 s: consumers ask again at

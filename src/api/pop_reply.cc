@@ -211,10 +211,10 @@ class ReplyWriter {
     out_ += ",\"error\":";
     AppendJsonString(out_, payload.status().message());
     if (std::exchange(warned_, true)) return;
-    log::Warn("a message cannot be decrypted", {{"queue", delivery.queue_name},
-                                                {"partition", delivery.partition_name},
-                                                {"offset", message.seq},
-                                                {"error", payload.status().message()}});
+    log::WarnRarely("a message cannot be decrypted", {{"queue", delivery.queue_name},
+                                                      {"partition", delivery.partition_name},
+                                                      {"offset", message.seq},
+                                                      {"error", payload.status().message()}});
   }
 
   std::string& out_;

@@ -203,6 +203,28 @@ TEST_F(PopTest, AClientThatLeavesCancelsItsPop) {
   EXPECT_EQ(engine_.cancelled, 1);
 }
 
+TEST_F(PopTest, WhatArrivesForAClientThatHasGoneIsGivenBack) {
+  With("wait=true&consumerGroup=g");
+  target_->is_connected = false;
+  PopResult leased = OneMessage();
+  leased.leased = true;
+  engine_.pop_done(std::move(leased));
+  ASSERT_EQ(engine_.given_back.size(), 1U);
+  EXPECT_EQ(engine_.given_back[0].first, "g");
+  EXPECT_EQ(engine_.given_back[0].second.deliveries.size(), 1U);
+  EXPECT_EQ(Answer(), "204 ");
+}
+
+TEST_F(PopTest, AnAutomaticAckHasNothingToGiveBack) {
+  With("autoAck=true");
+  target_->is_connected = false;
+  PopResult settled = OneMessage();
+  settled.leased = false;
+  engine_.pop_done(std::move(settled));
+  EXPECT_TRUE(engine_.given_back.empty());
+  EXPECT_EQ(response().status, 200);
+}
+
 TEST_F(PopTest, ErrorsOfTheEngine) {
   With("wait=true");
   engine_.pop_done(Status(Code::kDatabaseUnavailable));

@@ -24,6 +24,7 @@
   X(kInternal, "internal", "QN500", 500, false, "Internal error")                                \
   X(kNotImplemented, "not_implemented", "", 501, false, "Not implemented")                       \
   X(kOverloaded, "overloaded", "", 503, true, "Too much work is waiting")                        \
+  X(kDiskFull, "disk_full", "", 503, true, "The disk of the file buffer is full")                \
   X(kShuttingDown, "shutting_down", "", 503, true, "The broker is shutting down")                \
   X(kDatabaseUnavailable, "database_unavailable", "", 503, true, "PostgreSQL cannot be reached") \
   X(kDatabaseRetry, "database_retry", "", 503, true, "PostgreSQL asked to try again")            \

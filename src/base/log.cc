@@ -48,6 +48,11 @@ spdlog::logger& Sink() {
   return *logger;
 }
 
+void WriteLine(Level level, std::string_view message, Fields fields, int64_t left_out) {
+  Sink().log(spdlog::level::info, FormatLine(g_format.load(std::memory_order_relaxed), level,
+                                             WallMicros(), message, fields, left_out));
+}
+
 // A text value is quoted only when it would be misread.
 void AppendTextValue(std::string& line, std::string_view value) {
   bool plain = !value.empty();
@@ -96,7 +101,7 @@ void Configure(Level level, Format format) {
 bool Enabled(Level level) { return level >= g_level.load(std::memory_order_relaxed); }
 
 std::string FormatLine(Format format, Level level, int64_t wall_micros, std::string_view message,
-                       Fields fields) {
+                       Fields fields, int64_t left_out) {
   std::string line;
   const std::string time = FormatTimestamp(wall_micros, 3);
   if (format == Format::kJson) {
@@ -106,14 +111,37 @@ std::string FormatLine(Format format, Level level, int64_t wall_micros, std::str
     line = fmt::format("{} {:<5} {}", time, NameOf(level), message);
   }
   for (const Field& field : fields) AppendField(line, format, field);
+  if (left_out > 0) AppendField(line, format, {"left_out", left_out});
   if (format == Format::kJson) line += '}';
   return line;
 }
 
 void Write(Level level, std::string_view message, Fields fields) {
+  if (Enabled(level)) WriteLine(level, message, fields, 0);
+}
+
+void WriteRarely(Level level, std::string_view message, Fields fields) {
+  static RateLimit limit;
   if (!Enabled(level)) return;
-  Sink().log(spdlog::level::info, FormatLine(g_format.load(std::memory_order_relaxed), level,
-                                             WallMicros(), message, fields));
+  const std::optional<int64_t> left_out = limit.Take(message, SteadyMillis());
+  if (left_out) WriteLine(level, message, fields, *left_out);
+}
+
+std::optional<int64_t> RateLimit::Take(std::string_view key, int64_t now_ms) {
+  const std::lock_guard lock(mutex_);
+  const auto found = said_.find(key);
+  if (found == said_.end()) {
+    said_.emplace(key, Said{now_ms, 0});
+    return 0;
+  }
+  Said& said = found->second;
+  if (now_ms - said.at_ms < kRarelyMs) {
+    ++said.left_out;
+    return std::nullopt;
+  }
+  const int64_t left_out = said.left_out;
+  said = {now_ms, 0};
+  return left_out;
 }
 
 }  // namespace queen::log

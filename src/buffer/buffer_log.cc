@@ -84,7 +84,7 @@ Status BufferLog::OpenFile(const Directory::Entry& entry, uint64_t end,
   if (state == HeaderState::kDamaged) {
     const Status kept = failed_.SetAsideDamage(file.number, 0, *bytes);
     if (kept.ok()) return directory_.Remove(entry.name);
-    log::Error("a damaged buffer file could not be set aside", {{"error", kept.message()}});
+    log::ErrorRarely("a damaged buffer file could not be set aside", {{"error", kept.message()}});
     return Status::Ok();  // stays as it is, for the next start
   }
   file.salt = header.salt;
@@ -103,8 +103,8 @@ Status BufferLog::OpenFile(const Directory::Entry& entry, uint64_t end,
     each(group);
   }
   if (!damage.ok()) {  // the replay will try again
-    log::Error("a damaged part of a buffer file could not be set aside",
-               {{"error", damage.message()}});
+    log::ErrorRarely("a damaged part of a buffer file could not be set aside",
+                     {{"error", damage.message()}});
   }
   outstanding_ += file.records;
   messages_ += file.messages;
@@ -174,11 +174,12 @@ void BufferLog::WriteTurn(std::vector<Queued> turn) {
     bytes += FrameBytes(queued.body);
     messages += queued.messages;
   }
-  const Status status = Write(turn, bytes);
-  if (!status.ok()) {
-    log::Error("the file buffer could not be written", {{"error", status.message()}});
-    AbandonFile();
+  Status status = CheckSpace(bytes);
+  if (status.ok()) {
+    status = Write(turn, bytes);
+    if (!status.ok()) AbandonFile();
   }
+  if (!status.ok()) LogFailure(status, bytes);
   healthy_ = status.ok();
   {
     const std::lock_guard lock(mutex_);
@@ -203,6 +204,31 @@ void BufferLog::WriteTurn(std::vector<Queued> turn) {
   }
   for (Queued& queued : turn) queued.done(status);
   if (status.ok()) on_durable_();
+}
+
+// Whether `bytes` may be written and leave free_bytes_min.
+Status BufferLog::CheckSpace(int64_t bytes) {
+  if (options_.free_bytes_min == 0) return Status::Ok();
+  const auto free = directory_.FreeBytes();
+  if (!free.ok()) return free.status();
+  if (*free - bytes >= options_.free_bytes_min) return Status::Ok();
+  return Status(Code::kDiskFull,
+                fmt::format("the disk of {} has {} bytes free, of which {} are kept for PostgreSQL "
+                            "(FILE_BUFFER_MIN_FREE_BYTES)",
+                            directory_.path(), *free, options_.free_bytes_min));
+}
+
+void BufferLog::LogFailure(const Status& status, int64_t bytes) {
+  if (status.code() != Code::kDiskFull) {
+    return log::ErrorRarely("the file buffer cannot be written", {{"error", status.message()}});
+  }
+  const auto free = directory_.FreeBytes();
+  log::ErrorRarely("the disk of the file buffer is full: pushes are refused until there is space",
+                   {{"error", status.message()},
+                    {"directory", directory_.path()},
+                    {"free_bytes", free.ok() ? *free : -1},
+                    {"kept_free_bytes", options_.free_bytes_min},
+                    {"needed_bytes", bytes}});
 }
 
 Status BufferLog::Write(const std::vector<Queued>& turn, int64_t bytes) {
@@ -264,7 +290,7 @@ void BufferLog::AbandonFile() {
     return;
   }
   if (!cut.ok()) {
-    log::Warn("the tail of a buffer file could not be cut off", {{"error", cut.message()}});
+    log::WarnRarely("the tail of a buffer file could not be cut off", {{"error", cut.message()}});
   }
   const std::lock_guard lock(mutex_);
   files_.back().sealed = true;
@@ -348,14 +374,14 @@ void BufferLog::RemoveSettled() {
   bool removed = !done.empty();
   for (const uint64_t number : done) {
     if (const Status status = directory_.Remove(NameOf(number)); !status.ok()) {
-      log::Error("a replayed buffer file could not be removed; it will be replayed again",
-                 {{"error", status.message()}});
+      log::ErrorRarely("a replayed buffer file could not be removed; it will be replayed again",
+                       {{"error", status.message()}});
       removed = false;
     }
   }
   if (removed) {
     if (const Status status = directory_.Sync(); !status.ok()) {
-      log::Warn("the buffer's directory could not be synced", {{"error", status.message()}});
+      log::WarnRarely("the buffer's directory could not be synced", {{"error", status.message()}});
     }
   }
 }

@@ -19,7 +19,9 @@
 // crash in between makes the next start replay settled records again, which their transactionIds
 // turn into duplicates.
 //
-// All bytes in the directory count against `bytes_max`; an append beyond it is refused at once.
+// All bytes in the directory count against `bytes_max`; an append beyond it is refused at once. The
+// file system keeps `free_bytes_min`, which PostgreSQL on the same disk needs to recover: a turn
+// that would leave less fails with kDiskFull before anything of it is written.
 #pragma once
 
 #include <atomic>
@@ -46,6 +48,7 @@ class BufferLog {
   struct Options {
     int64_t file_bytes = int64_t{16} << 20;
     int64_t bytes_max = int64_t{1} << 30;
+    int64_t free_bytes_min = 0;
   };
   struct Record {
     uint64_t file = 0;
@@ -114,7 +117,9 @@ class BufferLog {
                   const std::function<void(const Group&)>& each);
   void RunWriter();
   void WriteTurn(std::vector<Queued> turn);
+  Status CheckSpace(int64_t bytes);
   Status Write(const std::vector<Queued>& turn, int64_t bytes);
+  void LogFailure(const Status& status, int64_t bytes);
   Status BeginFile();
   void AbandonFile();
   FileState* FindFile(uint64_t number);

@@ -66,6 +66,25 @@ struct Life {
 
 using Texts = std::vector<std::string>;
 
+TEST(BufferLog, KeepsAReserveOfTheDiskFree) {
+  MemoryDirectory directory;
+  Life life(directory, {.free_bytes_min = 1'000'000});
+  EXPECT_TRUE(life.Append("a").ok());
+  directory.SetFreeBytes(1'000'010);
+  const auto before = directory.contents();
+  const Status refused = life.Append("b");
+  EXPECT_EQ(refused.code(), Code::kDiskFull);
+  for (const auto* part : {"/memory", "1000010", "1000000", "FILE_BUFFER_MIN_FREE_BYTES"}) {
+    EXPECT_NE(refused.message().find(part), std::string::npos) << refused.message();
+  }
+  EXPECT_EQ(directory.contents(), before) << "not a byte of the reserve is used";
+  EXPECT_FALSE(life.log.stats().healthy);
+  directory.SetFreeBytes(2'000'000);
+  EXPECT_TRUE(life.Append("c").ok());
+  EXPECT_TRUE(life.log.stats().healthy);
+  EXPECT_EQ(life.Read(), (Texts{"a", "c"}));
+}
+
 TEST(BufferLog, WhatWasAppendedSurvivesALossOfPower) {
   MemoryDirectory directory;
   std::optional<Life> life(directory);

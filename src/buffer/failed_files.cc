@@ -50,11 +50,11 @@ Status FailedFiles::SetAsideDamage(uint64_t file_number, uint64_t offset, std::s
   QUEEN_RETURN_IF_ERROR((*file)->Sync());
   bytes_ += static_cast<int64_t>(bytes.size());
   ++damaged_ranges_;
-  log::Error("part of a buffer file is damaged and was set aside",
-             {{"file", file_number},
-              {"offset", offset},
-              {"bytes", bytes.size()},
-              {"kept_in", directory_.path() + "/" + name}});
+  log::ErrorRarely("part of a buffer file is damaged and was set aside",
+                   {{"file", file_number},
+                    {"offset", offset},
+                    {"bytes", bytes.size()},
+                    {"kept_in", directory_.path() + "/" + name}});
   return Status::Ok();
 }
 
@@ -92,8 +92,8 @@ Status FailedFiles::SetAsideMessages(std::string_view lines, int64_t count) {
   }
   bytes_ += static_cast<int64_t>(lines.size());
   messages_ += count;
-  log::Error("buffered messages were refused by PostgreSQL and set aside",
-             {{"messages", count}, {"kept_in", directory_.path()}});
+  log::ErrorRarely("buffered messages were refused by PostgreSQL and set aside",
+                   {{"messages", count}, {"kept_in", directory_.path()}});
   return Status::Ok();
 }
 

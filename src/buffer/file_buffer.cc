@@ -6,11 +6,26 @@
 #include "base/log.h"
 
 namespace queen::buffer {
+namespace {
+
+// What the caller of a push hears of an append: why it was not stored anywhere.
+Status ForCaller(const Status& status) {
+  if (status.code() == Code::kDiskFull) {
+    return Status(status.code(), "PostgreSQL takes no pushes, and the file buffer has no space: " +
+                                     status.message());
+  }
+  if (status.ok() || status.retryable()) return status;
+  return Status(Code::kDatabaseUnavailable,
+                "PostgreSQL takes no pushes, and the file buffer cannot be written");
+}
+
+}  // namespace
 
 FileBuffer::FileBuffer(std::unique_ptr<Directory> directory, const BufferLog::Options& options)
     : directory_(std::move(directory)),
       bytes_max_(options.bytes_max),
       failed_(*directory_),
+      owner_(*directory_),
       log_(*directory_, failed_, options),
       replay_(log_, held_, failed_, pace_, {}) {}
 
@@ -22,6 +37,7 @@ Result<std::unique_ptr<FileBuffer>> FileBuffer::Open(std::unique_ptr<Directory> 
   QUEEN_RETURN_IF_ERROR(buffer->failed_.Open());
   QUEEN_RETURN_IF_ERROR(buffer->log_.Open(
       [&](const Group& group) { buffer->held_.Add(group.queue, group.partition); }));
+  QUEEN_RETURN_IF_ERROR(buffer->owner_.Open(buffer->log_.messages() == 0));
   if (buffer->log_.messages() > 0) {
     log::Info("messages of an earlier run are in the file buffer",
               {{"messages", buffer->log_.messages()},
@@ -112,9 +128,7 @@ void FileBuffer::Append(Loop& loop, std::string_view queue, std::string_view par
 void FileBuffer::Finish(const std::shared_ptr<Completion>& completion, const Status& status) {
   completion->loop->Post([this, completion, status] {
     if (!status.ok()) held_.Remove(completion->queue, completion->partition);
-    if (status.ok() || status.retryable()) return completion->done(status);
-    completion->done(Status(Code::kDatabaseUnavailable,
-                            "PostgreSQL cannot be reached and the file buffer cannot be written"));
+    completion->done(ForCaller(status));
   });
 }
 

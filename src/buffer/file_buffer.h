@@ -3,7 +3,10 @@
 // (failed_files.h) and the partitions that are held; docs/file-buffer.md is its description for
 // users.
 //
-//   Open --Start--> writing --StartReplay--> draining whenever it can --StopReplay--> --Close-->
+//   Open --Start--> writing --Claim, StartReplay--> draining whenever it can --StopReplay-->
+//   --Close--> closed
+//
+// Nothing is replayed before Claim has found that the messages are for this database (owner.h).
 //
 // The cut-over back to direct pushes. A partition is held while it has records here. Once
 // PostgreSQL is back, pushes to held partitions are appended behind them only at half the speed of
@@ -23,6 +26,7 @@
 #include "buffer/failed_files.h"
 #include "buffer/files.h"
 #include "buffer/held_partitions.h"
+#include "buffer/owner.h"
 #include "buffer/replay.h"
 #include "sidecar/engine_router.h"
 #include "sidecar/push_buffer.h"
@@ -55,7 +59,11 @@ class FileBuffer final : public sidecar::PushBuffer {
 
   // Begins to write. Once.
   void Start();
+  // The broker has met its database, which has this id. An error is a reason to stop: what is here
+  // is for another database, or the disk fails. Once, between Start and StartReplay.
+  Status Claim(const std::string& database_id) { return owner_.Claim(database_id); }
   // Begins to replay to these sidecars, whose loops run until after Close. Once.
+  // REQUIRES: Claim was ok
   void StartReplay(const sidecar::Shards& shards);
   // Before the sidecars close.
   void StopReplay();
@@ -87,6 +95,7 @@ class FileBuffer final : public sidecar::PushBuffer {
   const std::unique_ptr<Directory> directory_;
   const int64_t bytes_max_;
   FailedFiles failed_;
+  Owner owner_;
   HeldPartitions held_;
   mutable DrainPace pace_;
   BufferLog log_;

@@ -56,6 +56,39 @@ class FileBufferTest : public testing::Test {
   std::unique_ptr<FileBuffer> buffer_;
 };
 
+TEST_F(FileBufferTest, MessagesOfOneDatabaseAreNotForAnother) {
+  const std::string one = "11111111-1111-4111-8111-111111111111";
+  const std::string other = "22222222-2222-4222-8222-222222222222";
+  EXPECT_TRUE(Append("a").ok()) << "before any database was met: it is for the first";
+  EXPECT_TRUE(buffer_->Claim(one).ok());
+  Close();
+  Open({});
+  const auto before = directory_->contents();
+  const Status refused = buffer_->Claim(other);
+  EXPECT_EQ(refused.code(), Code::kConflict);
+  for (const std::string& part :
+       {one, other, std::string("/memory"), std::string("FILE_BUFFER_DIR")})
+    EXPECT_NE(refused.message().find(part), std::string::npos) << refused.message();
+  EXPECT_EQ(directory_->contents(), before);
+  EXPECT_TRUE(buffer_->Claim(one).ok());
+}
+
+TEST_F(FileBufferTest, ABufferThatIsEmptyAtTheStartIsNobodys) {
+  EXPECT_TRUE(buffer_->Claim("11111111-1111-4111-8111-111111111111").ok());
+  Close();
+  Open({});
+  EXPECT_TRUE(buffer_->Claim("22222222-2222-4222-8222-222222222222").ok());
+}
+
+TEST_F(FileBufferTest, AnOwnerThatWasCutOffByACrashIsNone) {
+  EXPECT_TRUE(Append("a").ok());
+  Close();
+  kept_["database"] = "1111";
+  Open({});
+  EXPECT_TRUE(buffer_->Claim("22222222-2222-4222-8222-222222222222").ok());
+  EXPECT_EQ(directory_->contents().at("database"), "22222222-2222-4222-8222-222222222222");
+}
+
 TEST_F(FileBufferTest, APartitionIsHeldFromItsFirstMessageAlsoAfterARestart) {
   EXPECT_FALSE(buffer_->active());
   EXPECT_EQ(buffer_->RouteOf("q", "p"), Route::kDirect);

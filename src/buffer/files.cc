@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,7 +21,9 @@ constexpr mode_t kFileMode = 0600;
 constexpr size_t kPidTextBytes = 32;
 
 Status Failed(std::string_view what, const std::string& path) {
-  return Status(Code::kInternal, fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+  const bool full = errno == ENOSPC || errno == EDQUOT;
+  return Status(full ? Code::kDiskFull : Code::kInternal,
+                fmt::format("{} {}: {}", what, path, std::strerror(errno)));
 }
 
 class Fd {
@@ -120,6 +123,13 @@ class PosixDirectory final : public Directory {
 
   Status Sync() override {
     return fsync(directory_.get()) == 0 ? Status::Ok() : Failed("syncing", path_);
+  }
+
+  Result<int64_t> FreeBytes() override {
+    struct statvfs info {};
+    if (fstatvfs(directory_.get(), &info) != 0)
+      return Failed("asking for the free space of", path_);
+    return static_cast<int64_t>(info.f_bavail * info.f_frsize);
   }
 
  private:

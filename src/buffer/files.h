@@ -2,7 +2,8 @@
 // them. Tests put faults here. Calls block; they are made by the buffer's own threads and at start.
 //
 // An operation that fails may have been carried out in part: after a failed Append or Sync nothing
-// is known of what stands behind the last successful Sync.
+// is known of what stands behind the last successful Sync. The code of an error is kDiskFull when
+// the file system has no space left, kInternal otherwise.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,8 @@ class Directory {
   virtual Status Remove(const std::string& name) = 0;
   // Returns when creations and removals are on the disk.
   virtual Status Sync() = 0;
+  // What its file system has left for us.
+  virtual Result<int64_t> FreeBytes() = 0;
 };
 
 // Makes the directory where it is missing and locks it for the life of the object. The errors are

@@ -64,7 +64,7 @@ void Replay::Run() {
     if (unsent_.empty()) {
       auto records = log_.Read();
       if (!records.ok()) {
-        log::Error("the file buffer cannot be read", {{"error", records.status().message()}});
+        log::ErrorRarely("the file buffer cannot be read", {{"error", records.status().message()}});
         WaitAfterError();
         continue;
       }
@@ -152,7 +152,7 @@ bool Replay::SetAside(std::vector<Refused>& refused) {
     for (const Refused& one : refused) log_.Settle(one.file, one.messages);
     return true;
   }
-  log::Error("refused messages could not be set aside", {{"error", status.message()}});
+  log::ErrorRarely("refused messages could not be set aside", {{"error", status.message()}});
   const std::lock_guard lock(mutex_);
   std::move(refused.begin(), refused.end(), std::back_inserter(refused_));
   return false;

@@ -50,7 +50,17 @@ class MemoryDirectory final : public Directory {
     return Status::Ok();
   }
 
+  Result<int64_t> FreeBytes() override {
+    const std::lock_guard lock(mutex_);
+    return free_bytes_;
+  }
+
   // ---- for the test
+
+  void SetFreeBytes(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    free_bytes_ = bytes;
+  }
 
   void SetFault(Fault fault, bool on) {
     const std::lock_guard lock(mutex_);
@@ -135,6 +145,7 @@ class MemoryDirectory final : public Directory {
   std::set<std::string> entries_;         // that are on the disk
   std::set<Fault> faults_;
   int64_t syncs_ = 0;
+  int64_t free_bytes_ = int64_t{1} << 40;
 };
 
 }  // namespace queen::buffer

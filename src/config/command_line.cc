@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 
 #include "config/load.h"
@@ -289,6 +290,19 @@ ParseResult ParseCommandLine(int argc, const char* const* argv, const Environmen
     return Finish(0, fmt::format("queen {}\n", Version()));
   }
   return ParseTopLevel(app);
+}
+
+void HidePasswords(int argc, char** argv) {
+  bool is_value = false;  // of a flag that takes a connection string
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool is_flag = word.starts_with("--database");
+    const size_t begin = is_flag && word.find('=') != word.npos ? word.find('=') + 1 : 0;
+    if ((is_value || begin > 0) && HasPassword(word.substr(begin))) {
+      std::fill(argv[i] + begin, argv[i] + word.size(), '*');
+    }
+    is_value = is_flag && begin == 0;
+  }
 }
 
 }  // namespace queen::config

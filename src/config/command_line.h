@@ -45,4 +45,8 @@ struct ParseResult {
 // Exit codes: 0, or 2 when the command line or the configuration is wrong.
 ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment);
 
+// Overwrites connection strings with a password (--database-url, and --database of bench), so that
+// who lists the processes of the machine does not see them for as long as this one runs.
+void HidePasswords(int argc, char** argv);
+
 }  // namespace queen::config

@@ -66,6 +66,7 @@ struct Buffer {
   std::string directory;  // computed
   int64_t bytes_max = int64_t{1} << 30;
   int64_t file_bytes = int64_t{16} << 20;
+  int64_t free_bytes_min = 0;  // computed
   int after_ms = 1'000;
 
   bool is_on() const { return bytes_max > 0; }

@@ -69,6 +69,17 @@ void TakeFlags(const Sources& sources, GivenValues& given, std::vector<std::stri
   }
 }
 
+void WarnAboutPasswordsInFlags(const Sources& sources, std::vector<std::string>& warnings) {
+  for (const auto& [name, text] : sources.flags) {
+    const Setting& setting = *FindSetting(name);
+    if (!std::holds_alternative<ConninfoKind>(setting.kind) || !HasPassword(text)) continue;
+    warnings.push_back(fmt::format(
+        "the flag {} holds a password, and every user of this machine can read command lines: put "
+        "it into the environment ({}) or into the file that PGPASSFILE names",
+        FlagOf(setting), name));
+  }
+}
+
 // What was given and has no effect, because something else decides which server is used.
 void WarnAboutUnusedDatabaseSettings(const GivenValues& given, const Config& config,
                                      std::vector<std::string>& warnings) {
@@ -120,6 +131,7 @@ Loaded Load(const Sources& sources) {
   if (loaded.problems.empty()) loaded.problems = CheckTogether(loaded.config);
 
   loaded.warnings = EnvironmentWarnings(sources.environment, loaded.config.uses_embedded());
+  WarnAboutPasswordsInFlags(sources, loaded.warnings);
   WarnAboutUnusedDatabaseSettings(given, loaded.config, loaded.warnings);
   return loaded;
 }

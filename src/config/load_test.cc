@@ -41,6 +41,22 @@ std::string OriginOf(const Loaded& loaded, std::string_view name) {
   return loaded.origins[static_cast<size_t>(FindSetting(name) - Settings().data())];
 }
 
+TEST(Load, APasswordOnTheCommandLineIsAWarning) {
+  const auto warnings = [](const std::string& url) {
+    return Load({{{"DATABASE_URL", url}}, {{"HOME", "/h"}}, {}}).warnings;
+  };
+  for (const auto* url : {"postgresql://me:s3cret@db/app", "host=db password=s3cret",
+                          "postgresql://me@db/app?password=s3cret"}) {
+    ASSERT_EQ(warnings(url).size(), 1U) << url;
+    EXPECT_NE(warnings(url)[0].find("--database-url"), std::string::npos);
+    EXPECT_NE(warnings(url)[0].find("PGPASSFILE"), std::string::npos);
+    EXPECT_EQ(warnings(url)[0].find("s3cret"), std::string::npos);
+    EXPECT_EQ(LoadEnvironment({{"DATABASE_URL", url}}).warnings, Lines{});
+  }
+  EXPECT_EQ(warnings("postgresql://me@db:5432/app"), Lines{});
+  EXPECT_EQ(warnings("host=db user=me"), Lines{});
+}
+
 TEST(Load, FlagsOverEnvironmentOverFileOverDefault) {
   const ConfigFile file("PORT = 1\nHOST = file\nPG_USER = file\nPG_HOST = h\n");
   const Loaded loaded = Load(

@@ -97,20 +97,32 @@ bool IsUrl(std::string_view text) {
   return text.starts_with("postgres://") || text.starts_with("postgresql://");
 }
 
+// The password between the user and the host of a URL; empty when there is none.
+std::string_view PasswordInUrl(std::string_view url) {
+  const size_t user = url.find("://") + 3;
+  const size_t at = url.rfind('@');
+  const size_t colon = url.find(':', user);
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at) return {};
+  return url.substr(colon + 1, at - colon - 1);
+}
+
 // Hides the password of a connection string, and all of it where the password may be anywhere.
 std::string MaskConninfo(std::string_view text) {
   if (text.empty()) return "";
   if (!IsUrl(text) || text.find("password") != std::string_view::npos) return std::string(kMask);
-  const size_t user = text.find("://") + 3;
-  const size_t at = text.rfind('@');
-  const size_t colon = text.find(':', user);
-  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at) {
-    return std::string(text);
-  }
-  return fmt::format("{}:{}{}", text.substr(0, colon), kMask, text.substr(at));
+  const std::string_view password = PasswordInUrl(text);
+  if (password.empty()) return std::string(text);
+  const auto before = static_cast<size_t>(password.data() - text.data());
+  return fmt::format("{}{}{}", text.substr(0, before), kMask,
+                     text.substr(before + password.size()));
 }
 
 }  // namespace
+
+bool HasPassword(std::string_view conninfo) {
+  if (IsUrl(conninfo) && !PasswordInUrl(conninfo).empty()) return true;
+  return conninfo.find("password") != std::string_view::npos;
+}
 
 std::string FlagOf(const Setting& setting) {
   if (setting.secret()) return "";

@@ -116,6 +116,9 @@ std::string ShowValue(const Setting& setting, const Config& config);
 // `text`, given for this setting, fit to be shown in an error message.
 std::string ShowGiven(const Setting& setting, std::string_view text);
 
+// Whether a connection string holds a password.
+bool HasPassword(std::string_view conninfo);
+
 // Such as "0..65535" or "one of text, json".
 std::string AllowedText(const Setting& setting);
 

@@ -1,10 +1,12 @@
 #include "config/settings.h"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <thread>
 
 #include "base/comma_list.h"
@@ -40,6 +42,7 @@ constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kGiB = 1024 * kMiB;
 constexpr int kSlotsPerWorker = 4;
+constexpr int64_t kReservedShare = 20;  // one part in so many of the buffer's file system
 constexpr int kInFlightGraceMs = 5'000;
 
 bool NotEmpty(std::string_view text) { return !text.empty(); }
@@ -97,6 +100,16 @@ void ComputeBufferDirectory(Config& config, const Environment&) {
   config.buffer.directory = config.embedded.data_dir + "/buffer";
 }
 
+// The directory may not be there yet: its file system is that of the nearest parent that is.
+void ComputeBufferReserve(Config& config, const Environment&) {
+  struct statvfs info {};
+  std::filesystem::path path = config.buffer.directory;
+  while (path.has_relative_path() && statvfs(path.c_str(), &info) != 0) path = path.parent_path();
+  if (path.empty() || statvfs(path.c_str(), &info) != 0) return;
+  const auto size = static_cast<int64_t>(info.f_blocks * info.f_frsize);
+  config.buffer.free_bytes_min = std::min(kGiB, size / kReservedShare);
+}
+
 void ComputeRequestBytes(Config& config, const Environment&) {
   config.http.request_bytes_max = 4 * config.http.body_bytes_max;
 }
@@ -146,10 +159,12 @@ constexpr std::array kSettings = {
             "most bytes of request bodies that the process holds, arriving or not answered yet; "
             "more are answered 503",
             {"4 x QUEEN_HTTP_BODY_BYTES_MAX", ComputeRequestBytes}},
-    Setting{"QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
-            SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
-            "bytes of replies not taken by their clients at which the process begins no further "
-            "pops; they are answered 503, and those that wait go on waiting"},
+    Setting{
+        "QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
+        SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
+        "most bytes of replies that are being made or not taken by their clients, of the whole "
+        "process; large ones may have three quarters of it. A pop without room is answered 503, "
+        "or waits on if it may wait. At least twice the largest message"},
     Setting{"QUEEN_HTTP_IDLE_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::idle_timeout_ms>, 1'000, kHourMs, "ms"},
             "a connection without a request for this long is closed"},
@@ -248,6 +263,12 @@ constexpr std::array kSettings = {
     Setting{"FILE_BUFFER_FILE_BYTES", kBuffer,
             SizeKind{At<&Config::buffer, &Buffer::file_bytes>, 4 * kKiB, kGiB},
             "size at which another file is begun"},
+    Setting{"FILE_BUFFER_MIN_FREE_BYTES",
+            kBuffer,
+            SizeKind{At<&Config::buffer, &Buffer::free_bytes_min>, 0, 1024 * 1024 * kGiB},
+            "free bytes of that file system that the buffer leaves alone, so that PostgreSQL can "
+            "recover on the same disk; more pushes are answered 503; 0 keeps nothing free",
+            {"1GiB, or 5 % of the file system if that is less", ComputeBufferReserve}},
     Setting{"FILE_BUFFER_AFTER_MS", kBuffer,
             IntKind{At<&Config::buffer, &Buffer::after_ms>, 0, kHourMs, "ms"},
             "how long no connection to PostgreSQL is up before pushes are buffered"},
@@ -259,7 +280,9 @@ constexpr std::array kSettings = {
             {"4 per worker", ComputeSidecarPool}},
     Setting{"SIDECAR_MICRO_BATCH_WAIT_MS", kSidecar,
             IntKind{At<&Config::sidecar, &Sidecar::micro_batch_wait_ms>, 0, 1'000, "ms"},
-            "how long a batch is held back to grow; 0 sends as soon as a connection is free"},
+            "how long a few items are held back for more of them to share their call; 0 sends as "
+            "soon as "
+            "a connection is free"},
     Setting{"SIDECAR_MAX_ITEMS_PER_TX", kSidecar,
             IntKind{At<&Config::sidecar, &Sidecar::items_per_tx_max>, 1, 100'000},
             "most items in one transaction"},
@@ -288,8 +311,10 @@ constexpr std::array kSettings = {
     Setting{"POP_WAIT_BACKOFF_MULTIPLIER", kPop,
             DoubleKind{At<&Config::pop, &Pop::wait_backoff_multiplier>, 1.0, 100.0},
             "factor by which it grows"},
-    Setting{"POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
-            "most payload bytes in one reply to a pop, but always one message"},
+    Setting{
+        "POP_MAX_BYTES", kPop, SizeKind{At<&Config::pop, &Pop::bytes_max>, kKiB, kGiB},
+        "most bytes of messages in one reply to a pop, but always one message; less while there is "
+        "little room for replies"},
     Setting{
         "POP_IDLE_GROUP_MS", kPop,
         IntKind{At<&Config::pop, &Pop::idle_group_ms>, 100, 24 * kHourMs, "ms"},
@@ -342,7 +367,8 @@ constexpr std::array kSettings = {
     Setting{"LOG_LEVEL", kLogs, EnumAt<&Config::log, &Log::level>(kLogLevels),
             "least level that is written"},
     Setting{"LOG_FORMAT", kLogs, EnumAt<&Config::log, &Log::format>(kLogFormats),
-            "format of the lines on standard error"},
+            "format of the lines on standard error; with text, start and stop are told on standard "
+            "output by a banner instead of lines"},
 };
 
 }  // namespace

@@ -159,7 +159,7 @@ void EmbeddedPostgres::BeginInitdb() {
   if (!temporary.ok()) return Fail(temporary.status());
   const Result<int> log_fd = OpenServerLog(layout().log_file);
   if (!log_fd.ok()) return Fail(log_fd.status());
-  log::Info(
+  log::Debug(
       "making a PostgreSQL cluster",
       {{"directory", layout().cluster}, {"version", binaries_->major}, {"user", user_->name}});
   Command command = InitdbCommand(*binaries_, *temporary);
@@ -258,7 +258,7 @@ void EmbeddedPostgres::OnServerExit(int wait_status) {
   child_.reset();
   server_pid_ = 0;
   if (state() == State::kStopping) {
-    log::Info("PostgreSQL has stopped", {{"exit", DescribeExit(wait_status)}});
+    log::Debug("PostgreSQL has stopped", {{"exit", DescribeExit(wait_status)}});
     return FinishStopWhenIdle();
   }
   log::Error("PostgreSQL exited unexpectedly",
@@ -328,11 +328,13 @@ void EmbeddedPostgres::ReportProgress(const std::string& reason) {
 void EmbeddedPostgres::BecomeRunning() {
   SetState(State::kRunning);
   running_since_ms_ = SteadyMillis();
-  log::Info("PostgreSQL is ready", {{"pid", server_pid_.load()},
-                                    {"version", binaries_->major},
-                                    {"after_ms", running_since_ms_ - launched_ms_},
-                                    {"socket", layout().socket_directory},
-                                    {"log_file", layout().log_file}});
+  // After a restart it is news.
+  log::Write(restart_count() > 0 ? log::Level::kInfo : log::Level::kDebug, "PostgreSQL is ready",
+             {{"pid", server_pid_.load()},
+              {"version", binaries_->major},
+              {"after_ms", running_since_ms_ - launched_ms_},
+              {"socket", layout().socket_directory},
+              {"log_file", layout().log_file}});
   ReportStarted(Status::Ok());
   WatchLog();
 }
@@ -356,7 +358,7 @@ void EmbeddedPostgres::Stop(StopCallback on_stopped) {
     child_->Kill(SIGKILL);  // initdb: what it leaves behind is removed at the next start
     return;
   }
-  log::Info("stopping PostgreSQL", {{"pid", server_pid_.load()}});
+  log::Debug("stopping PostgreSQL", {{"pid", server_pid_.load()}});
   Escalate(0);
 }
 

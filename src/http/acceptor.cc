@@ -158,7 +158,7 @@ class Acceptor::Listener {
 
   void LogStarving(int error) {
     if (!starving_) {
-      log::Error("cannot accept connections for now", {{"reason", strerror(error)}});
+      log::ErrorRarely("cannot accept connections for now", {{"reason", strerror(error)}});
     }
     starving_ = true;
   }
@@ -183,8 +183,8 @@ class Acceptor::Listener {
 
 namespace {
 
-// Adds the sockets of every address `host` stands for; a free port becomes that of all. What is
-// returned says whether the address is in use, or another reason.
+// Adds the sockets of every address `host` stands for. A `port` of 0 becomes the one that was found.
+// `last_error` is the errno of what failed.
 Status AddListeners(const std::string& host, bool alone, uint16_t& port,
                     std::vector<UniqueFd>& sockets, int& last_error) {
   auto addresses = Resolve(host, port);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <deque>
@@ -102,6 +103,17 @@ TEST(Acceptor, AnAddressOfAListThatCannotBeBoundIsAnError) {
   const auto second = Acceptor::Listen("127.0.0.1,::1", (*taken)->port());
   ASSERT_FALSE(second.ok());
   EXPECT_TRUE(second.status().message().starts_with("Cannot listen on [::1]:"));
+}
+
+TEST(Acceptor, TheIpv6LoopbackMayBeMissingBesideOthers) {
+  std::thread([] {
+    // This thread alone gets a network without any address.
+    if (unshare(CLONE_NEWNET) != 0) GTEST_SKIP() << "needs the right to make a network";
+    ASSERT_FALSE(Acceptor::Listen("::1", 0).ok());
+    const auto acceptor = Acceptor::Listen("0.0.0.0,::1", 0);
+    EXPECT_TRUE(acceptor.ok()) << acceptor.status().message();
+    EXPECT_FALSE(Acceptor::Listen("0.0.0.0,127.0.0.1", 0).ok());
+  }).join();
 }
 
 TEST(Acceptor, BothWildcardsMayBeNamed) {

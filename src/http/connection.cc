@@ -26,9 +26,9 @@ void RunCallback(UniqueFunction<void()>& callback) {
   try {
     callback();
   } catch (const std::exception& error) {
-    log::Error("a disconnect callback threw", {{"what", error.what()}});
+    log::ErrorRarely("a disconnect callback threw", {{"what", error.what()}});
   } catch (...) {
-    log::Error("a disconnect callback threw");
+    log::ErrorRarely("a disconnect callback threw");
   }
 }
 
@@ -234,9 +234,9 @@ void Connection::Dispatch(Request request) {
   try {
     owner_->handler_(std::move(request), Reply(shared_from_this(), sequence));
   } catch (const std::exception& error) {
-    log::Error("a request handler threw", {{"what", error.what()}});
+    log::ErrorRarely("a request handler threw", {{"what", error.what()}});
   } catch (...) {
-    log::Error("a request handler threw");
+    log::ErrorRarely("a request handler threw");
   }
 }
 
@@ -272,7 +272,7 @@ void Connection::Abandon(uint64_t sequence) {
   const Pipeline::Slot* slot = pipeline_.Find(sequence);
   if (slot == nullptr) return;
   if (!slot->disconnect_told) {
-    log::Warn("a request was dropped without a reply");
+    log::WarnRarely("a request was dropped without a reply");
     return Deliver(sequence, ErrorResponse(Status(Code::kInternal)));
   }
   pipeline_.Drop(sequence);
@@ -343,8 +343,8 @@ void Connection::Flush() {
 
 // All that is in memory: a write that goes on keeps what was written of it.
 void Connection::ChargeReplies() {
-  const size_t bytes = pipeline_.response_bytes() + output_.size() +
-                       (pending_write_ ? pending_write_->output.size() : 0);
+  const size_t bytes = pipeline_.response_bytes() + output_.memory() +
+                       (pending_write_ ? pending_write_->output.memory() : 0);
   budgets_->replies.Change(reply_charge_, bytes);
   reply_charge_ = bytes;
 }
@@ -470,19 +470,22 @@ void Connection::GiveWay() {
   Close();
 }
 
+// What a client that is not too slow moves in the time since it entered its state.
+size_t Connection::BytesAtMinimumRate() const {
+  const int64_t age_ms = owner_->loop_.NowMillis() - since_ms_;
+  return static_cast<size_t>(owner_->settings_.limits.upload_bytes_per_second_min * age_ms / 1000);
+}
+
 bool Connection::MayBeSpared() const {
   switch (state_) {
     case State::kNew:
     case State::kIdle:
     case State::kLingering:
       return counted_ && UnreadBytes() == 0;
-    case State::kReceiving: {
-      const auto rate = static_cast<size_t>(owner_->settings_.limits.upload_bytes_per_second_min);
-      const auto age_ms = static_cast<size_t>(owner_->loop_.NowMillis() - since_ms_);
-      return counted_ && parser_.body_received() <= rate * age_ms / 1000;
-    }
+    case State::kReceiving:
+      return counted_ && parser_.body_received() <= BytesAtMinimumRate();
     case State::kWriting:
-      return counted_ && UntakenBytes() >= untaken_bytes_;
+      return counted_ && untaken_bytes_ <= UntakenBytes() + BytesAtMinimumRate();
     case State::kWaiting:
     case State::kClosed:
       break;

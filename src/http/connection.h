@@ -126,6 +126,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   size_t BodyBytesWanted() const;
   // Joins or leaves the list of uploads.
   void FollowUpload();
+  size_t BytesAtMinimumRate() const;
   // Whether the input waits for us, not for the client.
   bool IsHeldBack() const;
   bool WantsReading() const;

@@ -27,7 +27,7 @@ bool Connection::HasRoomForBody(size_t bytes) {
   return budgets_->requests.HasRoom(bytes, kind) || owner_->MakeRoomForBody(*this, bytes, kind);
 }
 
-// False: the process holds as many bytes of requests as it may.
+// False: there is no room for it, now or ever.
 bool Connection::ChargeArriving() {
   if (BodyBytesWanted() == 0) return true;
   const size_t memory = parser_.body_memory();

@@ -106,7 +106,7 @@ void Connections::Adopt(UniqueFd socket) {
   if (!accepted) ++refused_open_;
   if (!tick_.IsActive()) tick_.Start(TickMs(settings_.limits), TickMs(settings_.limits));
   if (const Status status = connection->Open(std::move(socket)); !status.ok()) {
-    log::Warn("a connection could not be taken over", {{"reason", status.message()}});
+    log::WarnRarely("a connection could not be taken over", {{"reason", status.message()}});
     return;
   }
   if (!accepted) connection->Refuse(refusal);

@@ -23,7 +23,8 @@ struct Limits {
   // The same (see RequestBudget): bodies arriving or not answered yet. 503 beyond, and closed if
   // the body was not read to its end; 413 for a body that would never find room.
   size_t request_bytes_max = size_t{256} << 20;
-  // The same (see ReplyBudget): replies their clients have not taken. Pops are refused beyond: 503.
+  // The same (see ReplyBudget): replies their clients have not taken, or that are being made. Large
+  // ones may have three quarters of it. Pops without room are refused: 503.
   size_t reply_bytes_max = size_t{256} << 20;
 
   // Between two requests: closed without a word.

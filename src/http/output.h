@@ -26,6 +26,8 @@ class Output {
   void Consume(size_t bytes, BufferPool& pool);
 
   size_t size() const;
+  // What is in memory: the same, and what was written of the first buffer.
+  size_t memory() const { return size() + consumed_; }
   bool empty() const { return buffers_.empty() || size() == 0; }
   size_t buffer_count() const { return buffers_.size(); }
 

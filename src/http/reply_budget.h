@@ -1,7 +1,11 @@
-// How many bytes of replies the process holds that their clients have not taken. Only connections
-// that hold more than kCountedFrom are counted, so that small replies cost nothing here. It refuses
-// nobody by itself: while it is full, nothing is begun whose reply may be large (pops). Shared by
-// every worker, any thread.
+// How many bytes of replies the process holds that their clients have not taken, and how many are
+// on their way. Shared by every worker, any thread.
+//
+//   Connections are counted when they hold more than kSmallBytes, so that small replies cost
+//   nothing here. Nobody is refused for what a connection holds.
+//   Pops take room before their messages are read (TryTake), and return it when the connection
+//   has the reply. Large replies may have three quarters of the whole, so that small ones find room
+//   beside clients that do not read.
 #pragma once
 
 #include <atomic>
@@ -11,26 +15,52 @@ namespace queen::http {
 
 class ReplyBudget {
  public:
-  static constexpr size_t kCountedFrom = size_t{64} << 10;
+  static constexpr size_t kSmallBytes = size_t{64} << 10;
 
   explicit ReplyBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   // A connection that held `before` bytes now holds `now`.
   void Change(size_t before, size_t now) {
-    const size_t counted_before = Counted(before);
-    const size_t counted_now = Counted(now);
+    const size_t counted_before = before > kSmallBytes ? before : 0;
+    const size_t counted_now = now > kSmallBytes ? now : 0;
     if (counted_before == counted_now) return;
-    held_.fetch_add(counted_now - counted_before, std::memory_order_relaxed);  // wraps as it should
+    large_.fetch_add(counted_now - counted_before,
+                     std::memory_order_relaxed);  // wraps as it should
   }
 
-  bool full() const { return held() >= bytes_max_; }
-  size_t held() const { return held_.load(std::memory_order_relaxed); }
+  // Takes room for a reply of `bytes`, or returns false when there is none now. A large one is let
+  // in whatever its size when there is no other.
+  [[nodiscard]] bool TryTake(size_t bytes) {
+    std::atomic<size_t>& kind = KindOf(bytes);
+    size_t taken = kind.load(std::memory_order_relaxed);
+    do {
+      const bool fits = IsLarge(bytes) ? taken == 0 || taken + bytes <= large_max()
+                                       : taken + large() + bytes <= bytes_max_;
+      if (!fits) return false;
+    } while (!kind.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  // The room taken for `before` bytes is for `now` bytes; 0: it is returned.
+  void Resize(size_t before, size_t now) {
+    KindOf(now).fetch_add(now, std::memory_order_relaxed);
+    KindOf(before).fetch_sub(before, std::memory_order_relaxed);
+  }
+
+  // Not even a small reply has room.
+  bool full() const { return held() + kSmallBytes > bytes_max_; }
+  size_t large_free() const { return large() < large_max() ? large_max() - large() : 0; }
+  size_t held() const { return small() + large(); }
 
  private:
-  static size_t Counted(size_t bytes) { return bytes > kCountedFrom ? bytes : 0; }
+  static bool IsLarge(size_t bytes) { return bytes > kSmallBytes; }
+  std::atomic<size_t>& KindOf(size_t bytes) { return IsLarge(bytes) ? large_ : small_; }
+  size_t large() const { return large_.load(std::memory_order_relaxed); }
+  size_t small() const { return small_.load(std::memory_order_relaxed); }
+  size_t large_max() const { return bytes_max_ / 4 * 3; }
 
   const size_t bytes_max_;
-  std::atomic<size_t> held_{0};
+  std::atomic<size_t> large_{0};  // held by connections, or taken for large replies
+  std::atomic<size_t> small_{0};  // taken for small replies
 };
 
 }  // namespace queen::http

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "http/pipeline.h"
+#include "http/reply_budget.h"
 #include "http/test_target.h"
 
 namespace queen::http {
@@ -125,6 +126,58 @@ TEST(Pipeline, ADroppedSlotWaitsForThoseBeforeIt) {
   pipeline.Answer(first, Numbered(1));
   EXPECT_EQ(pipeline.TakeFront()->state, Pipeline::Slot::State::kAnswered);
   EXPECT_EQ(pipeline.TakeFront()->state, Pipeline::Slot::State::kDropped);
+}
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(ReplyBudget, LargeRepliesMayHaveThreeQuarters) {
+  ReplyBudget budget(4 * kMiB);
+  EXPECT_TRUE(budget.TryTake(2 * kMiB));
+  EXPECT_EQ(budget.large_free(), kMiB);
+  EXPECT_FALSE(budget.TryTake(kMiB + 1));
+  EXPECT_TRUE(budget.TryTake(kMiB));
+  EXPECT_EQ(budget.large_free(), 0U);
+  EXPECT_FALSE(budget.TryTake(ReplyBudget::kSmallBytes + 1));
+}
+
+TEST(ReplyBudget, SmallRepliesFindRoomBesideThem) {
+  ReplyBudget budget(4 * kMiB);
+  EXPECT_TRUE(budget.TryTake(3 * kMiB));
+  for (size_t i = 0; i < kMiB / ReplyBudget::kSmallBytes; ++i) {
+    EXPECT_FALSE(budget.full());
+    EXPECT_TRUE(budget.TryTake(ReplyBudget::kSmallBytes));
+  }
+  EXPECT_TRUE(budget.full());
+  EXPECT_FALSE(budget.TryTake(1));
+}
+
+TEST(ReplyBudget, OneReplyIsLetInWhateverItsSize) {
+  ReplyBudget budget(kMiB);
+  EXPECT_TRUE(budget.TryTake(64 * kMiB));
+  EXPECT_FALSE(budget.TryTake(64 * kMiB));
+  budget.Resize(64 * kMiB, 0);
+  EXPECT_TRUE(budget.TryTake(64 * kMiB));
+}
+
+TEST(ReplyBudget, RoomIsReturnedWhenThereIsLessToSend) {
+  ReplyBudget budget(4 * kMiB);
+  EXPECT_TRUE(budget.TryTake(3 * kMiB));
+  budget.Resize(3 * kMiB, 1000);  // it is small after all
+  EXPECT_EQ(budget.large_free(), 3 * kMiB);
+  EXPECT_EQ(budget.held(), 1000U);
+  budget.Resize(1000, 0);
+  EXPECT_EQ(budget.held(), 0U);
+}
+
+TEST(ReplyBudget, WhatAConnectionHoldsCountsAmongTheLarge) {
+  ReplyBudget budget(4 * kMiB);
+  budget.Change(0, ReplyBudget::kSmallBytes);
+  EXPECT_EQ(budget.held(), 0U);
+  budget.Change(ReplyBudget::kSmallBytes, 3 * kMiB);
+  EXPECT_FALSE(budget.TryTake(ReplyBudget::kSmallBytes + 1));
+  EXPECT_TRUE(budget.TryTake(ReplyBudget::kSmallBytes));
+  budget.Change(3 * kMiB, 0);
+  EXPECT_TRUE(budget.TryTake(3 * kMiB));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <memory>
 
@@ -88,6 +89,41 @@ Status CheckNumber(std::string_view name, int value, bool positive) {
     return Status(Code::kInvalidRequest, fmt::format("{} is {}, which is too small", name, value));
   }
   return Status::Ok();
+}
+
+struct Address {
+  std::string host;  // "": libpq's own choice of a socket
+  std::string port;
+  std::string user;
+  std::string dbname;
+};
+
+// What was given, and what libpq takes where nothing was.
+Address AddressOf(const Keywords& given) {
+  const OptionList defaults(PQconndefaults());
+  const auto value_of = [&](std::string_view name) {
+    std::string value(Find(given, name));
+    if (!value.empty() || !defaults) return value;
+    for (const PQconninfoOption* option = defaults.get(); option->keyword != nullptr; ++option) {
+      if (name == option->keyword && option->val != nullptr) value = option->val;
+    }
+    return value;
+  };
+  Address address{value_of("host"), value_of("port"), value_of("user"), value_of("dbname")};
+  if (address.host.empty()) address.host = value_of("hostaddr");
+  return address;
+}
+
+// One word for a shell, quoted where it has to be.
+std::string ShellWord(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./,:@%+=-").find(c) != std::string_view::npos;
+  });
+  if (plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -211,20 +247,23 @@ Keywords ConnectOptions::ConnectionKeywords() const {
 }
 
 std::string ConnectOptions::Describe() const {
-  const Keywords given = Given(*this);
-  const OptionList defaults(PQconndefaults());
-  const auto value_of = [&](std::string_view name) {
-    std::string value(Find(given, name));
-    if (!value.empty() || !defaults) return value;
-    for (const PQconninfoOption* option = defaults.get(); option->keyword != nullptr; ++option) {
-      if (name == option->keyword && option->val != nullptr) value = option->val;
-    }
-    return value;
+  const Address address = AddressOf(Given(*this));
+  return fmt::format("{}@{}:{}/{}", address.user,
+                     address.host.empty() ? "local socket" : address.host, address.port,
+                     address.dbname);
+}
+
+std::string ConnectOptions::PsqlCommand() const {
+  const Address address = AddressOf(Given(*this));
+  std::string command = "psql";
+  const auto add = [&](std::string_view flag, const std::string& value) {
+    if (!value.empty()) command += fmt::format(" {}{}", flag, ShellWord(value));
   };
-  std::string host = value_of("host");
-  if (host.empty()) host = value_of("hostaddr");
-  if (host.empty()) host = "local socket";
-  return fmt::format("{}@{}:{}/{}", value_of("user"), host, value_of("port"), value_of("dbname"));
+  add("-h ", address.host);
+  add("-p ", address.port);
+  add("-U ", address.user);
+  add("", address.dbname);
+  return command;
 }
 
 int ConnectOptions::EffectiveConnectTimeoutMs() const {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@
 #include "base/status.h"
 
 namespace queen::pg {
+
+class ConnectionLog;
 
 using Keywords = std::vector<std::pair<std::string, std::string>>;
 
@@ -61,6 +64,9 @@ struct ConnectOptions {
   // Arrays of changing length make every plan look worth making anew, which costs more than to run
   // it.
   std::string plan_cache_mode = "force_generic_plan";
+  // Who logs what becomes of the connections; shared by all who connect to the same server. Null:
+  // each Slots has its own.
+  std::shared_ptr<ConnectionLog> log;
   // More settings, as name and value; a name of the list above is refused.
   Keywords settings;
 
@@ -76,6 +82,8 @@ struct ConnectOptions {
 
   // "user@host:port/dbname" for logs; no password.
   std::string Describe() const;
+  // The command for a shell that opens psql on the same database; no password.
+  std::string PsqlCommand() const;
 
   // connect_timeout of the address, or connect_timeout_ms.
   int EffectiveConnectTimeoutMs() const;

@@ -117,5 +117,13 @@ TEST(ConnectOptions, AConnectTimeoutInTheAddressWins) {
   EXPECT_EQ(options.EffectiveConnectTimeoutMs(), 1'234);
 }
 
+TEST(ConnectOptions, ThePsqlCommandIsForAShellAndHasNoPassword) {
+  ConnectOptions options;
+  options.conninfo = "postgresql://me:s3cret@db.example:6543/app?sslmode=require";
+  EXPECT_EQ(options.PsqlCommand(), "psql -h db.example -p 6543 -U me app");
+  options.conninfo = "host='/var/lib/a queen\\'s/run' port=5432 dbname=queen user=queen";
+  EXPECT_EQ(options.PsqlCommand(), R"(psql -h '/var/lib/a queen'\''s/run' -p 5432 -U queen queen)");
+}
+
 }  // namespace
 }  // namespace queen::pg

@@ -57,8 +57,8 @@ void CheckTypes(const Statement& statement, const Params& params) {
     same = params.TypeOf(i) == statement.parameter_types[i];
   }
   if (same) return;
-  log::Error("parameters do not have the types of their statement",
-             {{"statement", statement.name}, {"sql", statement.sql}});
+  log::ErrorRarely("parameters do not have the types of their statement",
+                   {{"statement", statement.name}, {"sql", statement.sql}});
   std::abort();
 }
 

@@ -11,46 +11,64 @@ ConnectFailure FailureWith(const std::string& sqlstate, const std::string& messa
   return {.status = Status(Code::kDatabaseUnavailable, message), .sqlstate = sqlstate};
 }
 
-TEST(ConnectionLog, FirstUpAndLastDownAreSaid) {
-  ConnectionLog log("test", 3);
-  EXPECT_TRUE(log.OnUp(1, 150000));
-  EXPECT_FALSE(log.OnUp(2, 150000));
-  EXPECT_FALSE(log.OnUp(3, 150000));
-  EXPECT_FALSE(log.OnDown(2, "gone"));
-  EXPECT_FALSE(log.OnDown(1, "gone"));
-  EXPECT_TRUE(log.OnDown(0, "gone"));
-  EXPECT_TRUE(log.OnUp(1, 150000));
+// A log of `total` connections.
+struct Log : ConnectionLog {
+  explicit Log(int total) : ConnectionLog("test") { Expect(total); }
+};
+
+TEST(ConnectionLog, TheLastDownAndTheFirstUpAfterItAreSaid) {
+  Log log(3);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(log.OnUp(150000)) << "a start that works is no news";
+  EXPECT_FALSE(log.OnDown("gone"));
+  EXPECT_FALSE(log.OnDown("gone"));
+  EXPECT_TRUE(log.OnDown("gone"));
+  EXPECT_TRUE(log.OnUp(150000));
+  EXPECT_FALSE(log.OnUp(150000));
 }
 
 TEST(ConnectionLog, EachReasonIsSaidOnceUntilAllAreUp) {
-  ConnectionLog log("test", 2);
+  Log log(2);
   const ConnectFailure full = FailureWith("53300", "too many clients");
   const ConnectFailure refused = FailureWith("", "refused");
-  EXPECT_TRUE(log.OnConnectFailed(0, full, 0));
-  EXPECT_TRUE(log.OnConnectFailed(0, refused, 1));
+  EXPECT_TRUE(log.OnConnectFailed(full, 0));
+  EXPECT_TRUE(log.OnConnectFailed(refused, 1));
   for (int i = 2; i < 1'000; ++i) {
-    EXPECT_FALSE(log.OnConnectFailed(0, i % 2 == 0 ? full : refused, i));
+    EXPECT_FALSE(log.OnConnectFailed(i % 2 == 0 ? full : refused, i));
   }
-  EXPECT_TRUE(log.OnUp(1, 150000));
-  EXPECT_FALSE(log.OnConnectFailed(1, full, 1'001));
-  EXPECT_TRUE(log.OnUp(2, 150000));
-  EXPECT_TRUE(log.OnConnectFailed(1, full, 1'002));
+  EXPECT_TRUE(log.OnUp(150000));
+  EXPECT_FALSE(log.OnConnectFailed(full, 1'001));
+  EXPECT_TRUE(log.OnUp(150000));
+  EXPECT_TRUE(log.OnConnectFailed(full, 1'002));
 }
 
-TEST(ConnectionLog, AReminderEachMinute) {
-  ConnectionLog log("test", 1);
+TEST(ConnectionLog, AReminderWhileItLasts) {
+  Log log(1);
   const ConnectFailure refused = FailureWith("", "refused");
-  EXPECT_TRUE(log.OnConnectFailed(0, refused, 0));
-  EXPECT_FALSE(log.OnConnectFailed(0, refused, ConnectionLog::kReminderMs - 1));
-  EXPECT_TRUE(log.OnConnectFailed(0, refused, ConnectionLog::kReminderMs));
-  EXPECT_FALSE(log.OnConnectFailed(0, refused, ConnectionLog::kReminderMs + 1));
+  EXPECT_TRUE(log.OnConnectFailed(refused, 0));
+  EXPECT_FALSE(log.OnConnectFailed(refused, ConnectionLog::kReminderMs - 1));
+  EXPECT_TRUE(log.OnConnectFailed(refused, ConnectionLog::kReminderMs));
+  EXPECT_FALSE(log.OnConnectFailed(refused, ConnectionLog::kReminderMs + 1));
+  static_assert(ConnectionLog::kReminderMs <= 15'000, "who looks at the log now finds the reason");
+}
+
+TEST(ConnectionLog, WhatAPersonMustPutRightIsKeptUntilAConnectionIsUp) {
+  Log log(2);
+  ConnectFailure password = FailureWith("28P01", "password authentication failed");
+  password.needs_person = true;
+  EXPECT_EQ(log.problem(), "");
+  EXPECT_TRUE(log.OnConnectFailed(password, 0));
+  EXPECT_EQ(log.problem(), "PostgreSQL refuses the password of the broker's role");
+  log.OnUp(150000);
+  EXPECT_EQ(log.problem(), "");
+  log.OnConnectFailed(password, 1);
+  EXPECT_EQ(log.problem(), "") << "a connection is up";
 }
 
 TEST(ConnectionLog, ReasonsThatNeverRepeatAreBounded) {
-  ConnectionLog log("test", 1);
+  Log log(1);
   int said = 0;
   for (int i = 0; i < 1'000; ++i) {
-    said += log.OnConnectFailed(0, FailureWith("", std::to_string(i)), i) ? 1 : 0;
+    said += log.OnConnectFailed(FailureWith("", std::to_string(i)), i) ? 1 : 0;
   }
   EXPECT_EQ(said, static_cast<int>(ConnectionLog::kReasonsMax));
 }

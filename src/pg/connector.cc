@@ -23,7 +23,9 @@ void LogNotice(void*, const PGresult* result) {
 // Why libpq gave up, under PQERRORS_VERBOSE.
 ConnectFailure FailureOf(PGconn* connection) {
   const std::string_view message = PQerrorMessage(connection);
-  const std::string_view sqlstate = SqlstateIn(message);
+  // libpq does not ask a server that wants a password when it has none.
+  const std::string_view sqlstate =
+      PQconnectionNeedsPassword(connection) != 0 ? "28P01" : SqlstateIn(message);
   return {.status = Status(Code::kDatabaseUnavailable, OneLine(message)),
           .sqlstate = std::string(sqlstate),
           .needs_person = NeedsAPerson(sqlstate)};

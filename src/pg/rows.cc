@@ -82,8 +82,8 @@ std::optional<int64_t> DecodeTimestampTz(Oid type, std::string_view value) {
 }
 
 [[noreturn]] void AbortInArray(std::string_view problem, Oid type) {
-  log::Error("a PostgreSQL array was read wrongly",
-             {{"problem", problem}, {"element_type", static_cast<int64_t>(type)}});
+  log::ErrorRarely("a PostgreSQL array was read wrongly",
+                   {{"problem", problem}, {"element_type", static_cast<int64_t>(type)}});
   std::abort();
 }
 
@@ -199,7 +199,7 @@ Status Rows::Expect(std::initializer_list<Oid> types) const {
 
 void Rows::Abort(int row, int column, std::string_view wanted) const {
   const bool known = column >= 0 && column < columns_;
-  log::Error(
+  log::ErrorRarely(
       "a PostgreSQL result was read wrongly",
       {{"wanted", wanted},
        {"row", row},

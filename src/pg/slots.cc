@@ -3,10 +3,13 @@
 namespace queen::pg {
 
 Slots::Slots(Loop& loop, const ConnectOptions& options, int count, int pipeline_depth)
-    : loop_(loop), log_(options.Describe(), count), others_(loop, [this] { StartOthers(); }) {
+    : loop_(loop),
+      log_(options.log ? options.log : std::make_shared<ConnectionLog>(options.Describe())),
+      others_(loop, [this] { StartOthers(); }) {
   loop_.AssertOwner();
   assert(count > 0);
   assert(options.Validate().ok());
+  log_->Expect(count);
   Connection::Listener& listener = *this;
   for (int i = 0; i < count; ++i) {
     connections_.push_back(std::make_unique<Connection>(loop, options, pipeline_depth, listener));
@@ -112,7 +115,7 @@ void Slots::CloseIfDrained(Connection& connection) {
 
 void Slots::OnUp(Connection& connection) {
   last_failure_ = {};
-  log_.OnUp(counts().up, connection.server_version());
+  log_->OnUp(connection.server_version());
   if (!std::exchange(first_was_up_, true)) others_.Start(kOthersAfterMs);
   const int slot = SlotOf(connection);
   if (events_.on_up) events_.on_up(slot);
@@ -120,14 +123,14 @@ void Slots::OnUp(Connection& connection) {
 }
 
 void Slots::OnDown(Connection& connection, const Status& reason) {
-  if (!closing_) log_.OnDown(counts().up, reason.message());
+  if (!closing_) log_->OnDown(reason.message());
   if (events_.on_down) events_.on_down(SlotOf(connection), reason);
   if (closing_) CloseIfDrained(connection);
 }
 
 void Slots::OnConnectFailed(Connection& connection, const ConnectFailure& failure) {
   last_failure_ = failure;
-  log_.OnConnectFailed(counts().up, failure, loop_.NowMillis());
+  log_->OnConnectFailed(failure, loop_.NowMillis());
   if (closing_) CloseIfDrained(connection);
 }
 

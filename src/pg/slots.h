@@ -86,7 +86,7 @@ class Slots final : private Connection::Listener {
 
   Loop& loop_;
   Events events_;
-  ConnectionLog log_;
+  const std::shared_ptr<ConnectionLog> log_;
   ConnectFailure last_failure_;
   std::vector<std::unique_ptr<Connection>> connections_;
   bool closing_ = false;

@@ -22,15 +22,38 @@ constexpr Rule kRules[] = {
     {"58", Code::kDatabaseUnavailable},     // the operating system or a file failed
 };
 
-constexpr std::string_view kForAPerson[] = {
-    "28",     // wrong password, no such role, no entry in pg_hba.conf
-    "3D000",  // no such database
-    "42501",  // no permission to connect
-    "0A000",  // a protocol or feature this server does not have
-    "22023",  // a setting of ours has a value this server does not take
-    "42704",  // a setting of ours is unknown to this server
-    "55000",  // the database takes no connections
+struct PersonRule {
+  std::string_view prefix;
+  Refusal refusal;
 };
+
+constexpr Refusal kUnknownRefusal = {"PostgreSQL refuses the broker's connections",
+                                     "the reason that PostgreSQL gives"};
+
+// The first rule that fits decides.
+constexpr PersonRule kForAPerson[] = {
+    {"28P01",
+     {"PostgreSQL refuses the password of the broker's role",
+      "the password in DATABASE_URL, PG_PASSWORD or the file that PGPASSFILE names"}},
+    {"28",
+     {"PostgreSQL does not let the broker's role in",
+      "that the role of DATABASE_URL or PG_USER exists, and pg_hba.conf of the server"}},
+    {"3D000", {"the broker's database does not exist", "the database in DATABASE_URL or PG_DB"}},
+    {"42501",
+     {"the broker's role may not connect to its database",
+      "GRANT CONNECT ON DATABASE for the role of DATABASE_URL or PG_USER"}},
+    {"0A000", kUnknownRefusal},  // a protocol or feature this server does not have
+    {"22023", kUnknownRefusal},  // a setting of ours has a value this server does not take
+    {"42704", kUnknownRefusal},  // a setting of ours is unknown to this server
+    {"55000", kUnknownRefusal},  // the database takes no connections
+};
+
+const PersonRule* FindPersonRule(std::string_view sqlstate) {
+  for (const PersonRule& rule : kForAPerson) {
+    if (sqlstate.starts_with(rule.prefix)) return &rule;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -43,11 +66,11 @@ Code CodeOf(std::string_view sqlstate) {
   return Code::kDatabaseRefused;
 }
 
-bool NeedsAPerson(std::string_view sqlstate) {
-  for (const std::string_view prefix : kForAPerson) {
-    if (sqlstate.starts_with(prefix)) return true;
-  }
-  return false;
+bool NeedsAPerson(std::string_view sqlstate) { return FindPersonRule(sqlstate) != nullptr; }
+
+Refusal RefusalOf(std::string_view sqlstate) {
+  const PersonRule* rule = FindPersonRule(sqlstate);
+  return rule == nullptr ? kUnknownRefusal : rule->refusal;
 }
 
 }  // namespace queen::pg

@@ -17,4 +17,11 @@ Code CodeOf(std::string_view sqlstate);
 // database, permission, settings). Only a hint for people: we retry all the same.
 bool NeedsAPerson(std::string_view sqlstate);
 
+// Such a failure for the person: what is wrong, and where to look.
+struct Refusal {
+  std::string_view problem;
+  std::string_view check;
+};
+Refusal RefusalOf(std::string_view sqlstate);
+
 }  // namespace queen::pg

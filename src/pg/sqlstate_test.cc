@@ -49,6 +49,10 @@ TEST(Sqlstate, KnowsWhatAPersonMustFix) {
   for (const std::string_view sqlstate : {"", "53300", "57P03", "08006"}) {
     EXPECT_FALSE(NeedsAPerson(sqlstate)) << sqlstate;
   }
+  EXPECT_NE(RefusalOf("28P01").problem.find("password"), std::string_view::npos);
+  EXPECT_NE(RefusalOf("28000").check.find("pg_hba.conf"), std::string_view::npos);
+  EXPECT_NE(RefusalOf("3D000").problem.find("does not exist"), std::string_view::npos);
+  EXPECT_FALSE(RefusalOf("").problem.empty());
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ std::string ValueOf(const config::Environment& environment, std::string_view nam
 int Main(int argc, char** argv) {
   const config::Environment environment = config::EnvironmentOf(environ);
   const config::ParseResult parsed = config::ParseCommandLine(argc, argv, environment);
+  config::HidePasswords(argc, argv);
   if (parsed.finished) {
     fmt::print("{}", parsed.finished->out);
     fmt::print(stderr, "{}", parsed.finished->err);

@@ -1,26 +1,58 @@
 #include "server/schema_keeper.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/version.h"
+#include "pg/connection_log.h"
+#include "pg/connector.h"
 
 namespace queen::server {
 namespace {
 
 constexpr int kPauseFirstMs = 100;
 constexpr int kPauseMaxMs = 2'000;
+constexpr int64_t kAnsweredMs = 1'000;  // a failure within this time was somebody's answer
+
+// Why connecting fails, with the SQLSTATE, which libpq tells only who connects without blocking.
+pg::ConnectFailure FindFailure(const pg::ConnectOptions& options, const Status& status) {
+  pg::ConnectFailure failure{.status = status};
+  Loop loop("schema");
+  std::unique_ptr<pg::Connector> connector;  // made and destroyed on the loop
+  loop.Post([&] {
+    connector = std::make_unique<pg::Connector>(loop, options);
+    connector->Start([&](pg::Connector::Attempt attempt) {
+      if (!attempt.connection) failure = std::move(attempt.failure);
+      loop.Post([&] {
+        connector.reset();
+        loop.Stop();
+      });
+    });
+  });
+  loop.Run();
+  return failure;
+}
+
+// The database is there and is not ready: said here when it will be tried again.
+Status NotReady(const Status& status) {
+  if (status.retryable()) {
+    log::WarnRarely("the database is not ready; trying again", {{"error", status.message()}});
+  }
+  return status;
+}
 
 }  // namespace
 
-SchemaKeeper::SchemaKeeper(Loop& loop, std::string conninfo, int connect_timeout_ms,
-                           UniqueFunction<void(Result<storage::MigrateReport>)> done)
+SchemaKeeper::SchemaKeeper(Loop& loop, pg::ConnectOptions options, Done done)
     : loop_(loop),
-      conninfo_(std::move(conninfo)),
-      connect_timeout_ms_(connect_timeout_ms),
+      options_(std::move(options)),
       done_(std::move(done)),
-      thread_([this] { Run(); }) {}
+      thread_([this] { Run(); }) {
+  assert(options_.log);
+}
 
 SchemaKeeper::~SchemaKeeper() { Stop(); }
 
@@ -33,26 +65,32 @@ void SchemaKeeper::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-Result<storage::MigrateReport> SchemaKeeper::Attempt() const {
-  auto connection = pg::BlockingConnection::Connect(conninfo_, connect_timeout_ms_);
-  if (!connection.ok()) return connection.status();
+Result<ReadyDatabase> SchemaKeeper::Attempt() const {
+  const int64_t started_ms = SteadyMillis();
+  auto connection = pg::BlockingConnection::Connect(options_.conninfo, options_.connect_timeout_ms);
+  if (!connection.ok()) {
+    const bool answered = SteadyMillis() - started_ms < kAnsweredMs;
+    options_.log->OnConnectFailed(answered ? FindFailure(options_, connection.status())
+                                           : pg::ConnectFailure{.status = connection.status()},
+                                  SteadyMillis());
+    return connection.status();
+  }
   storage::MigrateOptions options;
   options.applied_by = "queen " + std::string(config::Version());
-  return storage::Migrate(*connection, storage::EmbeddedSchema(), options);
+  auto report = storage::Migrate(*connection, storage::EmbeddedSchema(), options);
+  if (!report.ok()) return NotReady(report.status());
+  auto id = storage::ReadDatabaseId(*connection);
+  if (!id.ok()) return NotReady(id.status());
+  return ReadyDatabase{*std::move(report), *std::move(id)};
 }
 
 void SchemaKeeper::Run() {
   int pause_ms = kPauseFirstMs;
-  std::string last_error;
   while (true) {
-    Result<storage::MigrateReport> result = Attempt();
+    Result<ReadyDatabase> result = Attempt();
     if (result.ok() || !result.status().retryable()) {
-      loop_.Post([this, result = std::move(result)]() mutable { done_(std::move(result)); });
+      loop_.Post([this, result = std::move(result)] { done_(result); });
       return;
-    }
-    if (result.status().message() != last_error) {
-      last_error = result.status().message();
-      log::Warn("the database is not ready; trying again", {{"error", last_error}});
     }
     std::unique_lock lock(mutex_);
     stop_changed_.wait_for(lock, std::chrono::milliseconds(pause_ms), [this] { return stop_; });

@@ -10,6 +10,8 @@
 #include "config/conninfo.h"
 #include "config/peer_list.h"
 #include "config/version.h"
+#include "pg/connection_log.h"
+#include "server/banner.h"
 #include "server/embedded_options.h"
 
 namespace queen::server {
@@ -23,36 +25,47 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+void Say(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
-Server::Server(const config::Config& config) : config_(config), shared_(config) {}
+Server::Server(const config::Config& config)
+    : config_(config), for_people_(config.log.format == log::Format::kText), shared_(config) {}
 
 Server::~Server() = default;
 
 Status Server::Open() {
-  if (config_.uses_embedded()) {
-    postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptionsOf(config_));
-    QUEEN_RETURN_IF_ERROR(postgres_->Open());
-    conninfo_ = postgres_->conninfo();
-  } else {
-    conninfo_ = config::Conninfo(config_);
-  }
-  QUEEN_RETURN_IF_ERROR(ConnectOptionsOf(config_, conninfo_).Validate());
-  if (config_.buffer.is_on()) QUEEN_RETURN_IF_ERROR(OpenBuffer());
-  if (config_.cluster.is_on()) QUEEN_RETURN_IF_ERROR(OpenCluster());
+  // First, so that a start refused for its port leaves nothing behind.
   auto acceptor =
       http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
-  return Status::Ok();
+  if (config_.cluster.is_on()) QUEEN_RETURN_IF_ERROR(OpenCluster());
+  std::string conninfo;
+  if (config_.uses_embedded()) {
+    postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptionsOf(config_));
+    QUEEN_RETURN_IF_ERROR(postgres_->Open());
+    conninfo = postgres_->conninfo();
+  } else {
+    conninfo = config::Conninfo(config_);
+  }
+  connect_ = ConnectOptionsOf(config_, conninfo);
+  QUEEN_RETURN_IF_ERROR(connect_.Validate());
+  connect_.log = std::make_shared<pg::ConnectionLog>(connect_.Describe());
+  shared_.connection_log = connect_.log;
+  return config_.buffer.is_on() ? OpenBuffer() : Status::Ok();
 }
 
 Status Server::OpenBuffer() {
   auto directory = buffer::OpenDirectory(config_.buffer.directory);
   if (!directory.ok()) return directory.status();
-  auto opened = buffer::FileBuffer::Open(
-      *std::move(directory),
-      {.file_bytes = config_.buffer.file_bytes, .bytes_max = config_.buffer.bytes_max});
+  auto opened = buffer::FileBuffer::Open(*std::move(directory),
+                                         {.file_bytes = config_.buffer.file_bytes,
+                                          .bytes_max = config_.buffer.bytes_max,
+                                          .free_bytes_min = config_.buffer.free_bytes_min});
   if (!opened.ok()) return opened.status();
   shared_.buffer = *std::move(opened);
   shared_.shards.buffer = shared_.buffer.get();
@@ -84,22 +97,22 @@ void Server::Begin() {
       [this](const state::MaintenanceFlags& flags) { ApplyMaintenance(flags); });
   administration_ =
       std::make_unique<Administration>(config_, shared_.capacity, shared_.maintenance);
-  administration_->Start(ConnectOptionsOf(config_, conninfo_));
+  administration_->Start(connect_);
   shared_.admin = &administration_->pool();
   if (shared_.buffer) shared_.buffer->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
-    workers_.back()->Start(conninfo_);
+    workers_.back()->Start(connect_);
     connections.push_back(workers_.back()->connections());
   }
   if (shared_.cluster) {
     shared_.cluster->Start(shared_.shards, [this] { administration_->LookAtSettings(); });
   }
   acceptor_->Start(std::move(connections));
-  log::Info("listening", {{"url", acceptor_->url()},
-                          {"workers", config_.server.workers},
-                          {"version", config::Version()}});
+  Report("listening", {{"url", acceptor_->url()},
+                       {"workers", config_.server.workers},
+                       {"version", config::Version()}});
   if (postgres_) {
     postgres_->Start([this](const Status& status) { OnDatabaseStarted(status); });
   } else {
@@ -109,32 +122,37 @@ void Server::Begin() {
 
 void Server::OnDatabaseStarted(const Status& status) {
   if (shutting_down_) return;
-  if (!status.ok()) {
-    log::Error("the embedded PostgreSQL did not start", {{"error", status.message()}});
-    exit_code_ = kExitFault;
-    ShutDown();
-    return;
-  }
+  if (!status.ok()) return GiveUp("the embedded PostgreSQL did not start", status);
   schema_ = std::make_unique<SchemaKeeper>(
-      loop_, conninfo_, config_.database.connection_timeout_ms,
-      [this](const Result<storage::MigrateReport>& result) { OnSchema(result); });
+      loop_, connect_, [this](const Result<ReadyDatabase>& result) { OnSchema(result); });
 }
 
-void Server::OnSchema(const Result<storage::MigrateReport>& result) {
+void Server::OnSchema(const Result<ReadyDatabase>& result) {
   schema_->Stop();
   if (shutting_down_) return;
-  if (!result.ok()) {
-    log::Error("the database schema cannot be used", {{"error", result.status().message()}});
-    exit_code_ = kExitFault;
-    ShutDown();
-    return;
+  if (!result.ok()) return GiveUp("the database schema cannot be used", result.status());
+  const storage::MigrateReport& report = result->report;
+  Report("schema ready", {{"version", report.schema_version},
+                          {"procedures", report.procedures_release},
+                          {"migrations_applied", report.migrations.size()},
+                          {"procedures_installed", report.procedures.size()}});
+  const Status claimed = shared_.buffer ? shared_.buffer->Claim(result->id) : Status::Ok();
+  if (claimed.code() == Code::kConflict) {
+    return GiveUp("the file buffer belongs to another database", claimed);
   }
-  log::Info("schema ready", {{"version", result->schema_version},
-                             {"procedures", result->procedures_release},
-                             {"migrations_applied", result->migrations.size()},
-                             {"procedures_installed", result->procedures.size()}});
+  // A disk that fails is no reason to keep back what can be stored.
+  if (!claimed.ok()) {
+    log::Warn("the file buffer could not note whose it is", {{"error", claimed.message()}});
+  }
   shared_.schema_ready = true;
   administration_->DatabaseReady([this] { loop_.Post([this] { OnMaintenanceKnown(); }); });
+}
+
+// A fault that waiting does not end.
+void Server::GiveUp(std::string_view what, const Status& status) {
+  log::Error(what, {{"error", status.message()}});
+  exit_code_ = kExitFault;
+  ShutDown();
 }
 
 // Not before may anything be stored: pushes may be paused.
@@ -160,23 +178,22 @@ void Server::ApplyMaintenance(const state::MaintenanceFlags& flags) {
 void Server::CheckReady() {
   if (!shared_.AllUp()) return;
   ready_check_.reset();
-  log::Info("ready");
-  if (config_.log.format == log::Format::kText) PrintBanner();
+  const BannerFacts facts{.version = std::string(config::Version()),
+                          .url = LocalUrl(config_.http.host, acceptor_->port()),
+                          .data = DescribeData(),
+                          .psql = connect_.PsqlCommand()};
+  Report("ready", {{"url", facts.url}, {"data", facts.data}, {"psql", facts.psql}});
+  if (for_people_) Say(MakeBanner(facts));
 }
 
-// For the person who has just typed `make run`.
-void Server::PrintBanner() const {
-  const std::string url = fmt::format("http://localhost:{}", acceptor_->port());
-  std::string data = "the PostgreSQL server you named";
-  if (postgres_) data = fmt::format("{} (its own PostgreSQL)", config_.embedded.data_dir);
-  fmt::print(
-      "\nQueen {} is ready at {}\n"
-      "  data  {}\n"
-      "  push  curl -X POST {}/api/v1/push -d "
-      "'{{\"items\":[{{\"queue\":\"hello\",\"payload\":{{\"text\":\"Hello, Queen\"}}}}]}}'\n"
-      "  pop   curl '{}/api/v1/pop/queue/hello?autoAck=true'\n\n",
-      config::Version(), url, data, url, url);
-  std::fflush(stdout);
+std::string Server::DescribeData() const {
+  if (postgres_) return fmt::format("{} (its own PostgreSQL)", config_.embedded.data_dir);
+  return fmt::format("PostgreSQL {}, schema queen", connect_.Describe());
+}
+
+// The course of things: lines for programs; people get the banner, and these when they debug.
+void Server::Report(std::string_view what, log::Fields fields) const {
+  log::Write(for_people_ ? log::Level::kDebug : log::Level::kInfo, what, fields);
 }
 
 void Server::OnSignal(int number) {
@@ -187,7 +204,7 @@ void Server::OnSignal(int number) {
     }
     return;
   }
-  log::Info("shutting down", {{"signal", number}});
+  Report("shutting down", {{"signal", number}});
   ShutDown();
 }
 
@@ -236,7 +253,10 @@ void Server::ForEachWorker(const std::function<void(Worker&, UniqueFunction<void
 
 void Server::StopDatabase() {
   const auto finish = [this] {
-    log::Info("stopped");
+    Report("stopped", {});
+    if (for_people_ && exit_code_ == 0) {
+      Say(fmt::format("Queen has stopped. The data stays in {}.\n", DescribeData()));
+    }
     signals_.reset();
     schema_.reset();
     loop_.Stop();

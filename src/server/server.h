@@ -1,7 +1,7 @@
 // Server: `queen serve`, from the first bind to the last goodbye, on the main thread's loop.
 //
-//   Open      what must be right before anything runs: the data directory, the file buffer, the
-//             address
+//   Open      what must be right before anything runs: the address, the data directory, the file
+//             buffer
 //   Run       workers first, so that the broker answers (pushes are buffered, the rest is 503)
 //             while its database is not there yet; then the embedded cluster, the schema, what
 //             maintenance there is, and with them the workers' slots and the replay of the buffer
@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/log.h"
 #include "config/config.h"
 #include "embedded/embedded_postgres.h"
 #include "http/acceptor.h"
@@ -40,11 +41,13 @@ class Server {
   Status OpenCluster();
   void Begin();
   void OnDatabaseStarted(const Status& status);
-  void OnSchema(const Result<storage::MigrateReport>& result);
+  void OnSchema(const Result<ReadyDatabase>& result);
+  void GiveUp(std::string_view what, const Status& status);
   void OnMaintenanceKnown();
   void ApplyMaintenance(const state::MaintenanceFlags& flags);
   void CheckReady();
-  void PrintBanner() const;
+  std::string DescribeData() const;
+  void Report(std::string_view what, log::Fields fields) const;
   void OnSignal(int number);
   void ShutDown();
   void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
@@ -53,9 +56,11 @@ class Server {
   void StopDatabase();
 
   const config::Config& config_;
+  const bool
+      for_people_;  // a banner on standard output instead of lines about the course of things
   Loop loop_{"main"};
   Shared shared_;
-  std::string conninfo_;
+  pg::ConnectOptions connect_;
   std::unique_ptr<embedded::EmbeddedPostgres> postgres_;
   std::unique_ptr<http::Acceptor> acceptor_;
   std::unique_ptr<Administration> administration_;

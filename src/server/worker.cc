@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "config/version.h"
 #include "loop/timer.h"
+#include "pg/connection_log.h"
 #include "server/shared_state.h"
 #include "sidecar/family_pops.h"
 
@@ -46,21 +47,23 @@ sidecar::OwnBrokers MakeOwnBrokers(int workers) {
   return {first, first + workers - 1};
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conninfo, int index) {
+sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::ConnectOptions& connect,
+                                         int index) {
   const config::Config& config = shared.config;
   sidecar::SidecarOptions options;
   options.buffer = shared.buffer.get();
-  options.connect = ConnectOptionsOf(config, std::move(conninfo));
+  options.connect = connect;
   options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
   options.own = shared.own_brokers;
   options.broker = shared.own_brokers.first + index;
   options.away_after_ms = config.buffer.after_ms;
+  options.hold_ms = config.sidecar.micro_batch_wait_ms;
   options.push.items_per_batch = config.sidecar.items_per_tx_max;
   options.push.items_waiting_max = config.sidecar.push_items_max;
   options.ack.items_waiting_max = config.sidecar.ack_items_max;
   options.transaction.items_waiting_max = config.sidecar.transaction_items_max;
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
-  options.replies_full = [&shared] { return shared.budgets->replies.full(); };
+  options.replies = &shared.reply_room;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
   options.pop.idle_group_ms = config.pop.idle_group_ms;
@@ -73,6 +76,14 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, std::string conni
 }
 
 }  // namespace
+
+bool ReplyRoom::TryTake(size_t bytes) { return budgets_.replies.TryTake(bytes); }
+
+void ReplyRoom::Resize(size_t before, size_t now) { budgets_.replies.Resize(before, now); }
+
+size_t ReplyRoom::LargeFree() const { return budgets_.replies.large_free(); }
+
+bool ReplyRoom::full() const { return budgets_.replies.full(); }
 
 pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string conninfo) {
   pg::ConnectOptions options;
@@ -87,6 +98,7 @@ pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string co
 Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
+      reply_room(*budgets),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
@@ -116,11 +128,11 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
 }
 
 struct Worker::Parts {
-  Parts(Shared& shared, int index, Loop& loop, std::string conninfo, api::HealthSource health,
-        Timer::Callback note_health)
+  Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
+        api::HealthSource health, Timer::Callback note_health)
       : notices(shared.shards, loop),
-        sidecar(loop, SidecarOptionsOf(shared, std::move(conninfo), index), shared.delivered,
-                shared.capacity, shared.cipher, notices),
+        sidecar(loop, SidecarOptionsOf(shared, connect, index), shared.delivered, shared.capacity,
+                shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
@@ -164,15 +176,15 @@ Worker::Worker(Shared& shared, int index)
 
 Worker::~Worker() { assert(!thread_.joinable()); }
 
-void Worker::Start(const std::string& conninfo) {
+void Worker::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
-  thread_ = std::thread([this, &ready, &conninfo] {
-    loop_.Post([this, &ready, &conninfo] {
+  thread_ = std::thread([this, &ready, &connect] {
+    loop_.Post([this, &ready, &connect] {
       api::HealthSource health;
       health.version = config::Version();
       health.worker_id = index_;
       health.check = [this] { return CheckHealth(); };
-      parts_ = std::make_unique<Parts>(shared_, index_, loop_, conninfo, std::move(health),
+      parts_ = std::make_unique<Parts>(shared_, index_, loop_, connect, std::move(health),
                                        [this] { NoteHealth(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar,
                                                             &parts_->families};
@@ -199,12 +211,17 @@ api::Health Worker::CheckHealth() const {
   api::Health health;
   health.database_connected = shared_.AllUp();
   health.shared_state = SummarizeSharedState(shared_);
+  if (!health.database_connected) health.database_problem = shared_.connection_log->problem();
   if (shared_.draining) {
     health.readiness = Status(Code::kShuttingDown);
   } else if (!shared_.schema_ready) {
-    health.readiness = Status(Code::kDatabaseUnavailable, "The database is not ready yet");
+    health.readiness = Status(Code::kDatabaseUnavailable, health.database_problem.empty()
+                                                              ? "The database is not ready yet"
+                                                              : health.database_problem);
   } else if (health.database_connected) {
     health.readiness = Status::Ok();
+  } else {
+    health.readiness = Status(Code::kDatabaseUnavailable, health.database_problem);
   }
   return health;
 }

@@ -24,17 +24,32 @@
 
 namespace queen::server {
 
+// The process's room for replies, as pops take it.
+class ReplyRoom final : public sidecar::ReplyRoom {
+ public:
+  explicit ReplyRoom(http::Budgets& budgets) : budgets_(budgets) {}
+  bool TryTake(size_t bytes) override;
+  void Resize(size_t before, size_t now) override;
+  size_t LargeFree() const override;
+  bool full() const override;
+
+ private:
+  http::Budgets& budgets_;
+};
+
 // What all workers share. Outlives them.
 struct Shared {
   const config::Config& config;
   const std::shared_ptr<http::Budgets> budgets;
+  mutable ReplyRoom reply_room;
   sidecar::Shards shards;
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;
   state::Maintenance maintenance;
   const storage::PayloadCipher cipher;
-  const sidecar::OwnBrokers own_brokers;  // worker i is number first + i
-  admin::AdminPool* admin = nullptr;      // set before the first worker starts
+  const sidecar::OwnBrokers own_brokers;              // worker i is number first + i
+  admin::AdminPool* admin = nullptr;                  // set before the first worker starts
+  std::shared_ptr<pg::ConnectionLog> connection_log;  // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.
   std::unique_ptr<buffer::FileBuffer> buffer;
   // Opened before the first worker starts; null: no peers are named.
@@ -54,9 +69,8 @@ class Worker {
   Worker(Shared& shared, int index);
   ~Worker();  // REQUIRES: never started, or joined
 
-  // Starts the thread and makes everything on it, for the server at `conninfo`; returns when that
-  // is done.
-  void Start(const std::string& conninfo);
+  // Starts the thread and makes everything on it; returns when that is done.
+  void Start(const pg::ConnectOptions& connect);
   // The schema is in place: connect the slots. Any thread, once.
   void DatabaseReady();
   // The way out; any thread, each once, `done` runs on the worker's loop.

@@ -379,8 +379,8 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
   const bool may_repeat = unknown || result.status.retryable();
   if (may_repeat) pause_ms_ = std::min(pause_ms_ * 2, kPauseMaxMs);
   if (!may_repeat && !one_group) {
-    log::Warn("PostgreSQL refused a batch of acks; sending them caller by caller",
-              {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
+    log::WarnRarely("PostgreSQL refused a batch of acks; sending them caller by caller",
+                    {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
   }
   for (Batch::Row& row : batch.rows) {
     if (unknown) {

@@ -11,6 +11,16 @@ namespace {
 // A lease that could not be given back by then has mostly run out by itself.
 constexpr int64_t kReleaseTriesForMs = 600'000;
 
+// What they take until the reply is made of them, and the reply itself.
+size_t BytesOf(const std::vector<Delivery>& deliveries) {
+  size_t bytes = 0;
+  for (const Delivery& delivery : deliveries) {
+    bytes += static_cast<size_t>((delivery.end - delivery.cursor) * ReplyShare::kMessageBytes);
+    for (const storage::SegmentPtr& segment : delivery.segments) bytes += segment->bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 // One lease call: row i of its arrays is candidate `candidate` of `pop`.
@@ -22,29 +32,98 @@ struct PopStateMachine::LeaseChunk {
     int64_t changes;        // of the group when this was sent
     bool doubtful = false;  // the answer is older than what was announced
   };
+  int64_t bytes_max = 0;  // what each of the pops may be given
   std::vector<PopPtr> pops;
   std::vector<Row> rows;
+  // The first partition of each pop whose first segment does not fit, and how many bytes it has.
+  std::unordered_map<const Pop*, std::pair<PartitionId, int64_t>> large;
 };
 
-void PopStateMachine::SendLease() {
+// Not for who has gone, and not while its names are forgotten or pops are paused.
+bool PopStateMachine::MayAsk(const Pop& pop) const {
+  const bool paused = paused_ && !pop.asked;
+  return !pop.cancelled && !paused && pop.group->named();
+}
+
+// The pop's claims are dropped, and it goes on from the beginning.
+void PopStateMachine::StartOver(const PopPtr& pop) {
+  // One partition is asked for again, under the same id; of any, it may be another.
+  if (pop->wildcard()) GiveBackDoubtful(*pop);
+  for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
+  pop->room.reset();
+  pop->needed_bytes = 0;
+  if (pop->cancelled) {
+    Finish(pop, PopState::kEmpty, PopResult{});
+  } else {
+    Advance(pop);
+  }
+}
+
+// What one call takes: its pops may each be given the same number of bytes, and have room for them.
+std::shared_ptr<PopStateMachine::LeaseChunk> PopStateMachine::TakeLeaseChunk() {
   auto chunk = std::make_shared<LeaseChunk>();
-  for (PopPtr& pop : TakeChunk(lease_, limits_.leases_in_flight_max - leases_in_flight_)) {
-    const bool paused = paused_ && !pop->asked;
-    if (!pop->cancelled && !paused && pop->group->named()) {
-      pop->asked = true;
-      pop->in_flight = true;
-      chunk->pops.push_back(std::move(pop));
+  const auto calls = static_cast<size_t>(limits_.leases_in_flight_max - leases_in_flight_);
+  const size_t pops_max = std::min((lease_.size() + calls - 1) / calls, limits_.pops_per_batch);
+  LeaseLoad load(limits_.lease_rows_max, limits_.lease_messages_max);
+  const size_t free = replies_ != nullptr ? replies_->LargeFree() : SIZE_MAX;
+  for (size_t left = lease_.size(); left > 0 && chunk->pops.size() < pops_max; --left) {
+    const PopPtr pop = lease_.front();
+    if (!MayAsk(*pop)) {
+      lease_.pop_front();
+      StartOver(pop);
       continue;
     }
-    // One partition is asked for again, under the same id; of any, it may be another.
-    if (pop->wildcard()) GiveBackDoubtful(*pop);
-    for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
-    if (pop->cancelled) {
-      Finish(pop, PopState::kEmpty, PopResult{});
-    } else {
-      Advance(pop);  // its names were forgotten or pops paused meanwhile: from the beginning
+    const ReplyShare share = pop->room ? pop->share : ShareOf(*pop, pops_max, free);
+    const bool first = chunk->pops.empty();
+    if (!first && (pop->alone || chunk->pops.back()->alone || share.bytes != chunk->bytes_max)) {
+      break;
     }
+    const auto messages = static_cast<size_t>(share.messages);
+    if (!load.Fits(pop->candidates.size(), messages)) break;
+    if (!TakeRoom(*pop, share)) {
+      if (!first) break;
+      lease_.pop_front();
+      AwaitRoom(pop);
+      continue;
+    }
+    load.Add(pop->candidates.size(), messages);
+    chunk->bytes_max = share.bytes;
+    chunk->pops.push_back(pop);
+    lease_.pop_front();
   }
+  return chunk;
+}
+
+ReplyShare PopStateMachine::ShareOf(const Pop& pop, size_t pops, size_t free) const {
+  const int32_t batch = pop.request.batch;
+  if (pop.needed_bytes > 0) return ReplyShare::For(pop.needed_bytes, limits_.bytes_max, batch);
+  return ReplyShare::Among(pops, free, limits_.bytes_max, batch);
+}
+
+bool PopStateMachine::TakeRoom(Pop& pop, const ReplyShare& share) const {
+  if (pop.room || replies_ == nullptr) {
+    pop.share = share;
+    return true;
+  }
+  pop.room = TakenRoom::TryTake(*replies_, share.room());
+  if (pop.room) pop.share = share;
+  return pop.room != nullptr;
+}
+
+// Its claims stay: nobody else could take what does not fit.
+void PopStateMachine::AwaitRoom(const PopPtr& pop) {
+  const int64_t now = loop_.NowMillis();
+  if (pop->room_by_ms == 0) pop->room_by_ms = now + limits_.room_patience_ms;
+  if (pop->request.wait_ms > 0 || pop->waited || now < pop->room_by_ms) {
+    Pause(pop, lease_);
+    return;
+  }
+  for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
+  Fail(pop, Status(Code::kOverloaded, "Too many replies wait to be taken"));
+}
+
+void PopStateMachine::SendLease() {
+  const auto chunk = TakeLeaseChunk();
   const size_t count = chunk->pops.size();
   if (count == 0) return;
   pg::Int4Array requests(count, 4);
@@ -55,22 +134,24 @@ void PopStateMachine::SendLease() {
   pg::Int4Array seconds(count, 4);
   pg::BoolArray auto_acks(count, 1);
   for (size_t i = 0; i < count; ++i) {
-    const Pop& pop = *chunk->pops[i];
+    Pop& pop = *chunk->pops[i];
+    pop.asked = true;
+    pop.in_flight = true;
     for (const PartitionId partition : pop.candidates) {
       chunk->rows.push_back({chunk->pops[i], partition, pop.group->group_id, pop.group->changes});
       requests.Add(static_cast<int32_t>(i));
       partitions.Add(partition.value);
       groups.Add(pop.group->group_id);
       leases.Add(pop.lease_id);
-      batches.Add(pop.request.batch);
+      batches.Add(pop.share.messages);
       seconds.Add(pop.request.lease_seconds);
       auto_acks.Add(pop.request.auto_ack);
     }
   }
-  pg::Params params(8);
+  pg::Params params(9);
   params.Add(std::move(requests)).Add(std::move(partitions)).Add(std::move(groups));
   params.Add(std::move(leases)).Add(std::move(batches)).Add(std::move(seconds));
-  params.Add(std::move(auto_acks)).Int8(limits_.bytes_max);
+  params.Add(std::move(auto_acks)).Int8(chunk->bytes_max).Bool(true);
   ++leases_in_flight_;
   scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
                      pg::Batch(storage::kLease, std::move(params)),
@@ -86,6 +167,9 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   }
   if (!result.ok()) {
     if (result.outcome == pg::Outcome::kUnknown) DoubtLeases(*chunk);
+    for (const PopPtr& pop : chunk->pops) {
+      if (pop->doubtful_group_id == 0) pop->room.reset();
+    }
     OnBatchFailed(chunk->pops, lease_, result);
     for (const LeaseChunk::Row& row : chunk->rows) {
       if (row.pop->finished()) DropClaim(*row.pop, row.partition);
@@ -100,27 +184,49 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
-  for (const PopPtr& pop : chunk->pops) {
-    if (pop->deliveries.empty()) {
-      // Ids that were forgotten meanwhile have told nothing.
-      if (!pop->wildcard()) {
-        pop->confirmed = !pop->again && pop->group->named() && !doubtful.contains(pop.get());
-      }
-      pop->again = false;
-      pop->asked = false;
-      if (pop->overdue) {
-        FinishOverdue(pop);
-      } else {
-        Advance(pop);
-      }
-    } else {
-      BeginFetch(pop);
-    }
-  }
+  for (const PopPtr& pop : chunk->pops) OnLeaseAnswer(*chunk, pop, doubtful.contains(pop.get()));
   for (const LeaseChunk::Row& row : chunk->rows) {
     Unblock(KeyOf(row.partition, *row.pop->group));
   }
   scheduler_.Wake();
+}
+
+void PopStateMachine::OnLeaseAnswer(const LeaseChunk& chunk, const PopPtr& pop, bool doubtful) {
+  const bool waits_for_large = AskForLarge(chunk, pop);
+  if (!pop->deliveries.empty()) {
+    BeginFetch(pop);
+    return;
+  }
+  pop->room.reset();
+  // Ids that were forgotten meanwhile have told nothing.
+  if (!pop->wildcard()) pop->confirmed = !pop->again && pop->group->named() && !doubtful;
+  pop->again = false;
+  pop->asked = false;
+  if (waits_for_large) return;
+  if (pop->overdue) {
+    FinishOverdue(pop);
+  } else {
+    Advance(pop);
+  }
+}
+
+// Whether the pop asks again, for the one partition whose first segment did not fit. Who was given
+// something leaves it to others.
+bool PopStateMachine::AskForLarge(const LeaseChunk& chunk, const PopPtr& pop) {
+  pop->needed_bytes = 0;
+  const auto large = chunk.large.find(pop.get());
+  if (large == chunk.large.end()) return false;
+  const auto [partition, bytes] = large->second;
+  PopGroup& group = *pop->group;
+  if (pop->deliveries.empty() && !pop->overdue && leasing_.insert(KeyOf(partition, group)).second) {
+    group.ring.Remove(partition);
+    pop->needed_bytes = bytes;
+    pop->candidates = {partition};
+    lease_.push_back(pop);
+    return true;
+  }
+  group.ring.Add(partition);
+  return false;
 }
 
 // An automatic ack leaves no lease behind.
@@ -167,6 +273,12 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int ro
   };
   if (state == "gone") {
     ForgetNames(group);
+    return;
+  }
+  if (state == "large") {
+    if (!chunk.large.try_emplace(pop.get(), partition, rows.Int8(row, 4)).second) {
+      group.ring.Add(partition);
+    }
     return;
   }
   // What was pushed while it was held may be younger than the answer.
@@ -317,6 +429,8 @@ void PopStateMachine::Complete(const PopPtr& pop) {
   result.lease_id = pop->lease_id;
   result.leased = !pop->request.auto_ack;
   result.deliveries = std::move(pop->deliveries);
+  result.room = std::move(pop->room);
+  if (result.room) result.room->Resize(BytesOf(result.deliveries));
   Finish(pop, PopState::kCompleted, std::move(result));
 }
 

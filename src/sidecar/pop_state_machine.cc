@@ -21,13 +21,13 @@ constexpr int64_t kParkedFromMs = 100;
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names,
                                  SegmentCache& cache, const PopLimits& limits, OwnBrokers own,
-                                 std::function<bool()> replies_full, PeerHints* peers)
+                                 ReplyRoom* replies, PeerHints* peers)
     : loop_(loop),
       scheduler_(scheduler),
       names_(names),
       cache_(cache),
       limits_(limits),
-      replies_full_(std::move(replies_full)),
+      replies_(replies),
       peers_(peers),
       tail_(own),
       release_pause_(loop, [this] { scheduler_.Wake(); }),
@@ -372,7 +372,11 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
     AwaitCheck(pop);
     return true;
   }
-  while (static_cast<int32_t>(pop->candidates.size()) < pop->request.partitions_max) {
+  // More partitions than messages could never all give something.
+  const size_t candidates_max =
+      std::min(static_cast<size_t>(std::min(pop->request.partitions_max, pop->request.batch)),
+               limits_.lease_rows_max);
+  while (pop->candidates.size() < candidates_max) {
     const auto partition = group.ring.Take();
     if (!partition) break;
     leasing_.insert(KeyOf(*partition, group));
@@ -399,6 +403,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   if (pop->deadline) deadlines_.erase(*pop->deadline);
   pop->deadline.reset();
   GiveBackDoubtful(*pop);
+  pop->room.reset();
   pops_.erase(pop->ticket);
   DropUse(group);
   PopDone done = std::move(pop->done);

@@ -24,6 +24,9 @@
 //   4. A pop with autoAck whose lease was sent is answered by the outcome, never before it: what it
 //      settles would reach nobody. The same holds while the settled messages are being read. Only a
 //      client that leaves, and the end of the broker, come first.
+//   5. Room for a reply is taken before its lease is asked for, and PostgreSQL gives no more than
+//      fits. A segment that does not fit is named instead, and the pop asks for it again when it
+//      has room for it.
 #pragma once
 
 #include <deque>
@@ -43,11 +46,12 @@
 namespace queen::sidecar {
 
 struct PopLimits {
-  int64_t bytes_max = int64_t{32} << 20;  // of one partition's messages in one pop
+  int64_t bytes_max = int64_t{32} << 20;  // of the messages in one pop, but always a segment
   size_t pops_max = 100'000;              // on their way or waiting
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
+  int64_t room_patience_ms = 1'000;  // of a pop that does not wait, for room for its reply
   // Of one lease call, all its pops together; a pop by itself has no more candidates than rows.
   size_t lease_rows_max = 2'000;
   size_t lease_messages_max = 50'000;
@@ -78,12 +82,11 @@ struct TailNews {
 
 class PopStateMachine final : public Scheduler::Source {
  public:
-  // New groups are made through `names`. While `replies_full` (may be null) is true no pop is
-  // begun, and none that waits is tried. `peers` are told who waits here, and what became ready
-  // with nobody here to take it; may be null.
+  // New groups are made through `names`. While `replies` (may be null: without limit) is full no
+  // pop is begun, and none that waits is tried. `peers` are told who waits here, and what became
+  // ready with nobody here to take it; may be null.
   PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
-                  const PopLimits& limits, OwnBrokers own, std::function<bool()> replies_full,
-                  PeerHints* peers);
+                  const PopLimits& limits, OwnBrokers own, ReplyRoom* replies, PeerHints* peers);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -180,7 +183,7 @@ class PopStateMachine final : public Scheduler::Source {
   bool TakeCandidates(const PopPtr& pop);
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
-  bool RepliesFull() const { return replies_full_ && replies_full_(); }
+  bool RepliesFull() const { return replies_ != nullptr && replies_->full(); }
   void Unpark(const PopPtr& pop);
   static void Learn(PopGroup& group, std::string_view partition, PartitionId id);
   void DoubtLease(const PopGroup& group, PartitionId id);
@@ -252,7 +255,15 @@ class PopStateMachine final : public Scheduler::Source {
   void SendReconcile();
   void OnReconciled(PopGroup& group, int64_t forgotten, const pg::BatchResult& result);
   void SendLease();
+  bool MayAsk(const Pop& pop) const;
+  void StartOver(const PopPtr& pop);
+  std::shared_ptr<LeaseChunk> TakeLeaseChunk();
+  ReplyShare ShareOf(const Pop& pop, size_t pops, size_t free) const;
+  bool TakeRoom(Pop& pop, const ReplyShare& share) const;
+  void AwaitRoom(const PopPtr& pop);
+  bool AskForLarge(const LeaseChunk& chunk, const PopPtr& pop);
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
+  void OnLeaseAnswer(const LeaseChunk& chunk, const PopPtr& pop, bool doubtful);
   static void DoubtLeases(const LeaseChunk& chunk);
   void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
   // Drops a claim; whether the partition was announced while its lease was in flight.
@@ -281,7 +292,7 @@ class PopStateMachine final : public Scheduler::Source {
   Lookups& names_;
   SegmentCache& cache_;
   const PopLimits limits_;
-  const std::function<bool()> replies_full_;
+  ReplyRoom* const replies_;
   PeerHints* const peers_;
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group

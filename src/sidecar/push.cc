@@ -333,8 +333,8 @@ void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchRes
       OnAnswered(*batch, result.rows[0]);
       return;
     case pg::Outcome::kUnknown:
-      log::Warn("a push batch ended without an answer; asking whether it committed",
-                {{"batch", batch->n}, {"items", batch->items}});
+      log::WarnRarely("a push batch ended without an answer; asking whether it committed",
+                      {{"batch", batch->n}, {"items", batch->items}});
       AskWhetherCommitted(batch);
       return;
     case pg::Outcome::kFailure:
@@ -438,8 +438,8 @@ void PushQueue::OnRefused(Batch& batch, const pg::BatchResult& result) {
     BecomeIdle(partition);
     return;
   }
-  log::Warn("PostgreSQL refused a push batch; sending its callers' parts one by one",
-            {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
+  log::WarnRarely("PostgreSQL refused a push batch; sending its callers' parts one by one",
+                  {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
   for (Batch::Part& part : batch.parts) {
     for (PushGroup& group : part.work.groups) group.alone = true;
     Retake(*part.partition, std::move(part.work.groups));

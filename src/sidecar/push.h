@@ -210,8 +210,7 @@ class PushQueue final : public Scheduler::Source {
   int64_t items_waiting_ = 0;
   size_t bytes_waiting_ = 0;
   int64_t replays_waiting_ = 0;  // items, also counted in items_waiting_
-  int64_t refusal_logged_ms_ = 0;
-  Timer tick_;  // runs while something is paused, doubtful, aside or disconnected
+  Timer tick_;                   // runs while something is paused, doubtful, aside or disconnected
 };
 
 }  // namespace queen::sidecar

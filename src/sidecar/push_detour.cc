@@ -20,8 +20,6 @@
 namespace queen::sidecar {
 namespace {
 
-constexpr int64_t kRefusalLogMs = 10'000;
-
 // Errors that say something about the message: its data, a constraint, a limit of PostgreSQL, what
 // our procedures refuse.
 constexpr std::string_view kBlamesTheMessage[] = {"22", "23", "54", "QN011", "QN4"};
@@ -183,10 +181,9 @@ bool PushQueue::IsToBlame(const PushGroup& group, const pg::BatchResult& result)
   const bool to_blame =
       std::any_of(std::begin(kBlamesTheMessage), std::end(kBlamesTheMessage),
                   [&](std::string_view prefix) { return result.sqlstate.starts_with(prefix); });
-  if (!to_blame && loop_.NowMillis() - refusal_logged_ms_ >= kRefusalLogMs) {
-    refusal_logged_ms_ = loop_.NowMillis();
-    log::Error("PostgreSQL refuses buffered messages; trying again",
-               {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
+  if (!to_blame) {
+    log::ErrorRarely("PostgreSQL refuses buffered messages; trying again",
+                     {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
   }
   return to_blame;
 }

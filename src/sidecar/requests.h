@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/unique_function.h"
 #include "base/uuid.h"
+#include "sidecar/reply_room.h"
 #include "storage/segment.h"
 
 namespace queen::sidecar {
@@ -127,6 +128,7 @@ struct PopResult {
   std::vector<Delivery> deliveries;  // empty: nothing was there
   bool found = false;                // of a look: something is there
   bool gone = false;                 // of a member: the queue, or its group, does not exist
+  std::shared_ptr<TakenRoom> room;   // for the reply, until its connection has it
 };
 
 using PopDone = UniqueFunction<void(Result<PopResult>)>;

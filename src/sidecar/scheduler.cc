@@ -22,9 +22,10 @@ std::string_view NameOf(Operation operation) {
   return "?";
 }
 
-Scheduler::Scheduler(Loop& loop, pg::Slots& slots)
+Scheduler::Scheduler(Loop& loop, pg::Slots& slots, int64_t hold_ms)
     : loop_(loop),
       slots_(slots),
+      hold_ms_(hold_ms),
       end_of_turn_(loop, [this] { Run(); }),
       patience_(loop, [this] { Wake(); }) {}
 
@@ -43,12 +44,20 @@ int Scheduler::FreeSlots() const { return std::max(1, slots_.counts().free); }
 
 bool Scheduler::MaySend(Entry& entry) {
   if (entry.in_flight >= entry.in_flight_max || !entry.source->HasWork()) return false;
-  if (entry.in_flight == 0 || entry.source->IsWorthAnother()) return true;
+  const int64_t wait_ms = entry.in_flight == 0 ? hold_ms_ : std::max(hold_ms_, kPatienceMs);
+  if (wait_ms == 0 || entry.source->IsWorthAnother()) return true;
   if (entry.waits_since_ms == kWaitsNot) entry.waits_since_ms = loop_.NowMillis();
-  const int64_t left_ms = entry.waits_since_ms + kPatienceMs - loop_.NowMillis();
-  // A timer that runs was started by who waits longer, and comes here again.
-  if (left_ms > 0 && !patience_.IsActive()) patience_.Start(left_ms);
+  const int64_t left_ms = entry.waits_since_ms + wait_ms - loop_.NowMillis();
+  if (left_ms > 0) WakeIn(left_ms);
   return left_ms <= 0;
+}
+
+// One timer for all who wait: who comes later is found when it fires.
+void Scheduler::WakeIn(int64_t delay_ms) {
+  const int64_t at_ms = loop_.NowMillis() + delay_ms;
+  if (patience_.IsActive() && patience_ends_ms_ <= at_ms) return;
+  patience_ends_ms_ = at_ms;
+  patience_.Start(delay_ms);
 }
 
 void Scheduler::Run() {

@@ -3,7 +3,8 @@
 // asked in turn for one batch each. Natural batching follows: while all slots are busy, work piles
 // up in its source and the next batch takes it all. A call costs PostgreSQL as much as a dozen of
 // the rows it carries, so a few items wait for the source's batch on its way to come back, unless
-// that takes long.
+// that takes long. With a hold (SIDECAR_MICRO_BATCH_WAIT_MS) they wait that long also while nothing
+// is on its way.
 //
 // Sources are asked at the end of the loop's turn, so what arrived together goes together.
 #pragma once
@@ -36,7 +37,8 @@ class Scheduler {
     // The turn ends: the last chance to make work of what came in it.
     virtual void OnEndOfTurn() {}
     virtual bool HasWork() const = 0;
-    // Is so much waiting that it should go although a batch is on its way? REQUIRES: HasWork()
+    // Is so much waiting that it should go at once, also while a batch is on its way?
+    // REQUIRES: HasWork()
     virtual bool IsWorthAnother() const { return true; }
     // Sends one batch through Scheduler::Execute. REQUIRES: HasWork()
     virtual void SendOne() = 0;
@@ -66,7 +68,8 @@ class Scheduler {
     size_t bytes_ = 0;
   };
 
-  Scheduler(Loop& loop, pg::Slots& slots);
+  // `hold_ms`: how long a few items wait for more of them.
+  Scheduler(Loop& loop, pg::Slots& slots, int64_t hold_ms);
 
   // `in_flight_max` batches of this source at once. REQUIRES: the source outlives this
   void Add(Source& source, Operation operation, int in_flight_max);
@@ -94,20 +97,23 @@ class Scheduler {
     Operation operation;
     int in_flight_max;
     int in_flight = 0;
-    int64_t waits_since_ms = kWaitsNot;  // for a batch on its way
+    int64_t waits_since_ms = kWaitsNot;  // for a batch on its way, or for more items
   };
 
   void Run();
   bool MaySend(Entry& entry);
+  void WakeIn(int64_t delay_ms);
   Entry& EntryOf(const Source& source);
 
   Loop& loop_;
   pg::Slots& slots_;
+  const int64_t hold_ms_;
   std::vector<Entry> entries_;
   size_t next_ = 0;  // whose turn it is
   std::array<OperationStats, kOperationCount> stats_{};
   EndOfTurn end_of_turn_;
   Timer patience_;
+  int64_t patience_ends_ms_ = 0;  // when the timer fires, while it is active
 };
 
 }  // namespace queen::sidecar

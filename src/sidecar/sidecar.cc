@@ -24,7 +24,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       away_after_ms_(options.away_after_ms),
       delivered_(delivered),
       slots_(loop, options.connect, options.slots),
-      scheduler_(loop, slots_),
+      scheduler_(loop, slots_, options.hold_ms),
       names_(scheduler_),
       cache_(options.segment_cache_bytes),
       push_(
@@ -34,7 +34,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           },
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies_full,
+      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies,
            options.peers),
       ack_(loop, scheduler_, delivered, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,

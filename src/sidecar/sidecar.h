@@ -29,6 +29,7 @@ namespace queen::sidecar {
 struct SidecarOptions {
   pg::ConnectOptions connect;
   int slots = 4;
+  int64_t hold_ms = 0;  // see Scheduler
   // This sidecar's name in queen.batches, one of `own`, > 0; its transactions go by the negative.
   int64_t broker = 0;
   OwnBrokers own;  // of the whole process
@@ -39,9 +40,8 @@ struct SidecarOptions {
   TransactionLimits transaction;
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
-  PeerHints* peers = nullptr;  // the other brokers; none: there are none
-  // Whether too much of what pops brought is still in memory. Unset: never.
-  std::function<bool()> replies_full;
+  ReplyRoom* replies = nullptr;  // of the process; none: without limit
+  PeerHints* peers = nullptr;    // the other brokers; none: there are none
 };
 
 // What a sidecar tells the others of its process.

@@ -245,8 +245,8 @@ void TransactionQueue::OnExecuted(const CallPtr& call, const pg::BatchResult& re
       }
       return;
     case pg::Outcome::kUnknown:
-      log::Warn("a transaction ended without an answer; asking whether it committed",
-                {{"n", call->n}, {"items", call->items}});
+      log::WarnRarely("a transaction ended without an answer; asking whether it committed",
+                      {{"n", call->n}, {"items", call->items}});
       call->stage = Call::Stage::kDoubtful;
       Pause(call);
       return;

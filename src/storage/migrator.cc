@@ -139,8 +139,8 @@ class Migrator {
   Status Apply(const Migration& migration) {
     const int64_t start_ms = SteadyMillis();
     QUEEN_RETURN_IF_ERROR(InTransaction(migration.name, [&] { return RunFile(migration); }));
-    log::Info("applied a migration",
-              {{"file", migration.name}, {"took_ms", SteadyMillis() - start_ms}});
+    log::Debug("applied a migration",
+               {{"file", migration.name}, {"took_ms", SteadyMillis() - start_ms}});
     report_.migrations.push_back(migration.name);
     return Status::Ok();
   }
@@ -163,9 +163,9 @@ class Migrator {
     for (const Procedure* procedure : plan.changed_procedures) {
       report_.procedures.push_back(procedure->name);
     }
-    log::Info("installed procedures", {{"files", report_.procedures.size()},
-                                       {"release", schema_.procedures_release},
-                                       {"dropped", report_.dropped.size()}});
+    log::Debug("installed procedures", {{"files", report_.procedures.size()},
+                                        {"release", schema_.procedures_release},
+                                        {"dropped", report_.dropped.size()}});
     return Status::Ok();
   }
 
@@ -309,6 +309,18 @@ std::string MigrateReport::ToString() const {
 Result<MigrateReport> Migrate(pg::BlockingConnection& connection, const Schema& schema,
                               const MigrateOptions& options) {
   return Migrator(connection, schema, options).Run();
+}
+
+Result<std::string> ReadDatabaseId(pg::BlockingConnection& connection) {
+  const auto rows = connection.Exec("SELECT id FROM queen.database_identity");
+  if (!rows.ok()) {
+    return Status(rows.status().code(),
+                  "reading queen.database_identity failed: " + rows.status().message());
+  }
+  if (rows->size() != 1) {
+    return Status(Code::kDatabaseRefused, "queen.database_identity must have one row");
+  }
+  return std::string(rows->Text(0, 0));
 }
 
 Result<std::string> PendingSql(pg::BlockingConnection& connection, const Schema& schema,

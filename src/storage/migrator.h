@@ -51,6 +51,10 @@ struct MigrateReport {
 Result<MigrateReport> Migrate(pg::BlockingConnection& connection, const Schema& schema,
                               const MigrateOptions& options);
 
+// Who the database is (queen.database_identity): the same for every copy of it, whatever its
+// address. REQUIRES: Migrate was ok on this connection
+Result<std::string> ReadDatabaseId(pg::BlockingConnection& connection);
+
 // The SQL that Migrate would run, for psql; "" when nothing is missing. What rule 5 needs when
 // something cannot be replaced in place only shows when it is tried, and is not in it.
 Result<std::string> PendingSql(pg::BlockingConnection& connection, const Schema& schema,

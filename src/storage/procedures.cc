@@ -60,8 +60,9 @@ const pg::Statement kLease{
     " l.attempt_seqs, l.attempt_counts, l.segment_bases, l.segment_counts, l.segment_times,"
     " (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::bigint,"
     " (SELECT p.name FROM queen.partitions p WHERE p.id = ($2)[l.ordinal])"
-    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8) l",
-    {kInt4Array, kInt4Array, kInt4Array, kUuidArray, kInt4Array, kInt4Array, kBoolArray, kInt8}};
+    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8, $9) l",
+    {kInt4Array, kInt4Array, kInt4Array, kUuidArray, kInt4Array, kInt4Array, kBoolArray, kInt8,
+     kBool}};
 
 const pg::Statement kFetch{"pop_sm_fetch",
                            "SELECT ordinal, count, created_at, payloads, txns, meta"

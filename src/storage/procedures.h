@@ -32,7 +32,7 @@ extern const pg::Statement kPushMessages;
 // answered "not committed", that batch never will be
 extern const pg::Statement kResolveBatch;
 
-// requests, partitions, groups, leases, batches, seconds, auto_acks, max_bytes
+// requests, partitions, groups, leases, batches, seconds, auto_acks, max_bytes, strict
 //   -> ordinal, state, ready_in_ms, cursor, lease_end, settled, attempt_seqs, attempt_counts,
 //      segment_bases, segment_counts, segment_times, lease_ms, partition_name
 extern const pg::Statement kLease;

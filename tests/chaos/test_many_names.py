@@ -18,7 +18,7 @@ PER_BATCH = 50
 # docs/reliability.md, "The bound": what is remembered, and what a flood has on its way
 GROUP_BYTES = 4 * KIB
 PARTITION_BYTES = KIB
-ON_THE_WAY_BYTES = 24 * MIB
+ON_THE_WAY_BYTES = 16 * MIB
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def broker():
     made = None
     try:
         postgres.start()
-        made = Broker("--num-workers", str(WORKERS), "--pop-idle-groups-max", str(IDLE_GROUPS_MAX),
-                      env=postgres.env()).start()
+        made = Broker("--num-workers", str(WORKERS),
+                      env=dict(postgres.env(), POP_IDLE_GROUPS_MAX=str(IDLE_GROUPS_MAX))).start()
         yield made
         print(f"---- log of the broker\n{made.log()[-10000:]}")
     finally:
@@ -135,7 +135,7 @@ def flooded(broker, name, count, request, remembered_bytes):
 
 def test_groups(broker):
     """A queue with messages, and one that does not exist."""
-    count = 24_000
+    count = 16_000
     assert broker.post("/api/v1/push", {"items": [{"queue": "many.groups", "payload": 1}]}).status == 201
     flooded(broker, "groups", count,
             lambda n: pop_of("many.groups" if n % 4 else "many.none", f"g{n}"),

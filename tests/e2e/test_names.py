@@ -1,5 +1,5 @@
 """Names that are new: queues, partitions and groups are made at their first use. Making them ends by itself, and
-nobody who uses names that are there waits for it."""
+nobody who uses names that are there waits for it. What a broker knew of a group is forgotten when nobody pops it."""
 
 import concurrent.futures
 import socket
@@ -117,3 +117,39 @@ def test_names_that_are_there_do_not_wait_for_new_ones(hanging):
             answers = broker.post("/api/v1/ack/batch", {"acknowledgments": acks, "consumerGroup": "g"}).json()
             assert all(answer["success"] for answer in answers), answers
     assert sorted(set(let_go())) == [200, 201]
+
+
+# ---- groups that nobody pops
+
+
+def test_an_idle_group_is_forgotten_and_nothing_of_it_is_lost(make_postgres, make_broker):
+    """Neither a waiter, nor a lease, nor what was pushed meanwhile."""
+    postgres = make_postgres({"track_functions": "all"})
+    broker = make_broker("--num-workers", "1", env=dict(postgres.env(), POP_IDLE_GROUPS_MAX="0")).start()
+    for partition in ("a", "b"):
+        assert push(broker, item("idle", partition, partition)).status == 201
+
+    def pop(group, **more):
+        more = "".join(f"&{name}={value}" for name, value in more.items())
+        return broker.get(f"/api/v1/pop/queue/idle?consumerGroup={group}&subscriptionMode=all{more}", timeout=60)
+
+    def look_ups():
+        return int(postgres.psql("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = 'find_pop_names'"))
+    leased = pop("leasing").json()["messages"][0]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert {pop("waiting", autoAck="true").json()["messages"][0]["data"] for _ in range(2)} == {"a", "b"}
+        waiter = pool.submit(pop, "waiting", wait="true", timeout=60000)
+        # This group is known after its first pop, and looked up again when it has been forgotten: then the others
+        # that nobody pops have been too.
+        assert pop("other", autoAck="true").status == 200
+        before = look_ups()
+        wait_until(lambda: pop("other") and look_ups() > before + 1, 60, "the group to be forgotten")
+        assert not waiter.done()
+        other = pop("leasing").json()["messages"][0]
+        assert {leased["data"], other["data"]} == {"a", "b"}
+        assert pop("leasing").status == 204
+        assert push(broker, item("idle", leased["partition"], "later")).status == 201
+        assert waiter.result().json()["messages"][0]["data"] == "later"
+    assert pop("leasing").status == 204
+    assert broker.post("/api/v1/ack", ack_of(leased, consumerGroup="leasing")).json()[0]["success"]
+    assert pop("leasing").json()["messages"][0]["data"] == "later"

@@ -2,10 +2,11 @@
 
 import os
 import signal
+import urllib.parse
 
 import pytest
 
-from support.postgres import control_state
+from support.postgres import PASSWORD, control_state
 from support.process import is_running, wait_until
 
 
@@ -75,6 +76,24 @@ def test_a_port_in_use_is_refused_by_number(make_broker, postgres):
     assert code != 0
     assert str(first.port) in output
     assert_healthy(first)
+
+
+def test_a_start_refused_for_its_port_leaves_nothing_behind(make_broker, postgres):
+    first = make_broker(env={"DATABASE_URL": postgres.url}).start()
+    second = make_broker(port=first.port)
+    code, output = second.run_to_end()
+    assert code != 0
+    assert str(first.port) in output
+    assert not os.path.exists(second.data_dir)
+
+
+def test_a_password_on_the_command_line_is_warned_of_and_hidden(make_broker, postgres):
+    broker = make_broker("--database-url", postgres.url).start()
+    with open(f"/proc/{broker.pid}/cmdline", "rb") as file:
+        words = file.read().decode().split("\0")
+    assert words[words.index("--database-url") + 1].strip("*") == ""
+    assert "--database-url holds a password" in broker.log() and "PGPASSFILE" in broker.log()
+    assert urllib.parse.quote(PASSWORD) not in broker.log() and PASSWORD not in broker.log()
 
 
 def test_external_server_by_url(make_broker, postgres):

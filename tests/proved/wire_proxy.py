@@ -2,6 +2,8 @@
 
     hold(text)    a connection on which `text` is sent stops there, and only it; wait_held() returns when
                   that has happened, release() lets it go on
+    hold_reply(text)  the connection on which `text` is sent next has it answered, but hears nothing; wait_held()
+                  returns when the answer is there, release() lets it through
     groups()      what was sent since record(), as one list per Sync: the names of the statements executed
 """
 
@@ -17,6 +19,8 @@ class WireProxy(Proxy):
 
     def __init__(self, host, port):
         self._needle = None
+        self._reply_needle = None
+        self._silent = None  # the client whose answers are held back
         self._held = threading.Event()
         self._recording = False
         self._groups = []
@@ -26,11 +30,14 @@ class WireProxy(Proxy):
     def hold(self, text):
         self._needle = text
 
+    def hold_reply(self, text):
+        self._reply_needle = text
+
     def wait_held(self, seconds=30):
         assert self._held.wait(seconds), f"nobody sent {self._needle}"
 
     def release(self):
-        self._needle = None
+        self._needle = self._silent = None
         self._loop.call_soon_threadsafe(self._released.set)
 
     def record(self):
@@ -45,7 +52,7 @@ class WireProxy(Proxy):
 
     async def _pump(self, reader, writer, gate):
         if gate is not self._requests:
-            return await super()._pump(reader, writer, gate)
+            return await super()._pump(reader, writer, _ReplyGate(self, gate, writer.transport))
         session = _Session()
         while True:
             data = await reader.read(65536)
@@ -53,6 +60,9 @@ class WireProxy(Proxy):
             groups = session.feed(data)
             if self._recording:
                 self._groups += groups
+            if self._reply_needle is not None and self._reply_needle in data:
+                self._reply_needle = None
+                self._silent = reader._transport  # that of the writer to this client
             if self._needle is not None and self._needle in data:
                 self._held.set()
                 await self._released.wait()
@@ -62,6 +72,19 @@ class WireProxy(Proxy):
                 return None
             writer.write(data)
             await writer.drain()
+
+
+class _ReplyGate:
+    """Passed by answers when the proxy's gate is open and their client is not held back."""
+
+    def __init__(self, proxy, gate, client):
+        self._proxy, self._gate, self._client = proxy, gate, client
+
+    async def wait(self):
+        await self._gate.wait()
+        if self._proxy._silent is self._client:
+            self._proxy._held.set()
+            await self._proxy._released.wait()
 
 
 class _Session:

@@ -1,0 +1,37 @@
+#include "server/banner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
+
+namespace queen::server {
+
+std::string MakeBanner(const BannerFacts& facts) {
+  return fmt::format(
+      "\nQueen {} is ready at {}\n"
+      "  data  {}\n"
+      "  push  curl -X POST {}/api/v1/push -d "
+      "'{{\"items\":[{{\"queue\":\"hello\",\"payload\":{{\"text\":\"Hello, Queen\"}}}}]}}'\n"
+      "  pop   curl '{}/api/v1/pop/queue/hello?autoAck=true'\n"
+      "  psql  {}\n\n",
+      facts.version, facts.url, facts.data, facts.url, facts.url, facts.psql);
+}
+
+std::string LocalUrl(const std::string& hosts, int port) {
+  constexpr std::array<std::string_view, 5> kReachedAsLocalhost = {"0.0.0.0", "::", "127.0.0.1",
+                                                                   "::1", "localhost"};
+  std::string first;
+  std::istringstream list(hosts);
+  for (std::string host; std::getline(list, host, ',');) {
+    if (std::ranges::find(kReachedAsLocalhost, host) != kReachedAsLocalhost.end()) {
+      return fmt::format("http://localhost:{}", port);
+    }
+    if (first.empty()) first = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  }
+  return fmt::format("http://{}:{}", first, port);
+}
+
+}  // namespace queen::server

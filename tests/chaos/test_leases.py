@@ -1,0 +1,107 @@
+"""Leases that nobody uses do not stay until they run out: they are given back, however often that fails, and
+a partition that was freed meanwhile is not believed to be held."""
+
+import concurrent.futures
+import socket
+
+import pytest
+
+from chaos.stranger import Stranger
+from proved.wire_proxy import WireProxy
+from support.acks import ack_of
+from support.process import wait_until
+
+QUEUE = "leases.orders"
+LEASE_SECONDS = 600  # longer than any test waits
+
+
+def push(broker, *numbers):
+    reply = broker.post("/api/v1/push", {"items": [
+        {"queue": QUEUE, "partition": "p", "payload": number} for number in numbers]})
+    assert reply.status == 201, reply
+
+
+def pop(broker, options=""):
+    reply = broker.get(f"/api/v1/pop/queue/{QUEUE}?leaseTime={LEASE_SECONDS}{options}", timeout=60)
+    assert reply.status in (200, 204), reply
+    return reply.json()["messages"] if reply.status == 200 else []
+
+
+def ack(broker, message):
+    reply = broker.post("/api/v1/ack", ack_of(message))
+    assert reply.status == 200 and reply.json()[0]["success"] is True, reply
+
+
+def leased(postgres):
+    """Is the partition under a lease?"""
+    return postgres.psql("SELECT lease_until > now() FROM queen.progress ORDER BY epoch DESC LIMIT 1") == "t"
+
+
+class LeavingClient:
+    """Has sent a pop whose lease waits for a stranger's lock, and leaves."""
+
+    def __init__(self, broker, postgres):
+        stranger = Stranger(postgres)
+        stranger.run("BEGIN")
+        stranger.run("LOCK TABLE queen.progress IN ACCESS EXCLUSIVE MODE")
+        with socket.create_connection((broker.host, broker.port), 30) as client:
+            client.sendall(f"GET /api/v1/pop/queue/{QUEUE}?leaseTime={LEASE_SECONDS} HTTP/1.1\r\nHost: x\r\n\r\n"
+                           .encode())
+            wait_until(lambda: int(postgres.psql(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                " AND query LIKE '%pop_sm_lease%'")) == 1, 30, "the lease to be sent")
+        for _ in range(2):  # one loop serves both: it has seen the end of the other
+            assert broker.get("/livez").status == 200
+        self.unlock = stranger.close
+
+
+@pytest.fixture
+def gated(make_broker, postgres, closing):
+    """(WireProxy, Broker behind it with one message that is in no lease, and a group that is known)"""
+    proxy = closing(WireProxy(postgres.host, postgres.port))
+    broker = make_broker("--num-workers", "1", env=postgres.env(proxy.host, proxy.port)).start()
+    push(broker, 0)
+    ack(broker, pop(broker)[0])
+    push(broker, 1)
+    return proxy, broker
+
+
+def test_a_release_that_fails_is_tried_again(gated, postgres):
+    proxy, broker = gated
+    client = LeavingClient(broker, postgres)
+    proxy.hold(b"pop_sm_release")
+    client.unlock()
+    proxy.wait_held()
+    assert leased(postgres)
+    proxy.cut()
+    proxy.release()
+    assert [message["data"] for message in pop(broker, "&wait=true&timeout=20000")] == [1]
+
+
+def test_a_lease_of_unknown_end_is_given_back(gated, postgres):
+    """Its answer is lost, and so is the client that would have asked again."""
+    proxy, broker = gated
+    client = LeavingClient(broker, postgres)
+    proxy.freeze(replies_only=True)
+    client.unlock()
+    wait_until(lambda: leased(postgres), 30, "the lease")
+    proxy.cut()
+    proxy.forward()
+    assert [message["data"] for message in pop(broker, "&wait=true&timeout=20000")] == [1]
+
+
+def test_an_answer_that_is_older_than_an_ack(gated, make_broker, postgres):
+    """`held` is not believed when the lease it tells of has ended before it arrived."""
+    proxy, broker = gated
+    push(broker, 2)
+    other = make_broker("--num-workers", "1", env=postgres.env()).start()
+    first = pop(other, "&wait=true&timeout=20000")
+    assert [message["data"] for message in first] == [1]
+    proxy.hold_reply(b"pop_sm_lease")
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(pop, broker)
+        proxy.wait_held()
+        ack(broker, first[0])
+        proxy.release()
+        taken = asking.result(60) or pop(broker)
+    assert [message["data"] for message in taken] == [2]
