@@ -78,7 +78,7 @@ Status Server::OpenCluster() {
        .port = config_.cluster.notify_port,
        .peers = config::ParsePeerList(config_.cluster.peers, config_.cluster.notify_port).value(),
        .secret = config_.cluster.secret,
-       .name = fmt::format("{}:{}", HostName(), config_.http.port)});
+       .name = fmt::format("{}:{}", HostName(), acceptor_->port())});
   if (!opened.ok()) return opened.status();
   shared_.cluster = *std::move(opened);
   shared_.shards.peers = shared_.cluster.get();
