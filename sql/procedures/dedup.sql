@@ -7,6 +7,28 @@
 CREATE OR REPLACE FUNCTION queen.dedup_window()
 RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT interval '60 seconds' $$;
 
+-- Whether the segments of a partition that begin at p_from to p_to may hold a transactionId with a time
+-- from p_time_min to p_time_max, as far as the times of the segments tell: what several brokers push in
+-- turns are fresh ids, each above the last. Looks at the newest, and says yes where there are more than
+-- that within the window. In plpgsql, which keeps its plan: planning costs more than the look.
+CREATE OR REPLACE FUNCTION queen.may_hold(p_partition_id int, p_from bigint, p_to bigint,
+                                          p_time_min timestamptz, p_time_max timestamptz)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT count(*) = 64
+            OR coalesce(bool_or(g.time_min <= p_time_max AND g.time_max >= p_time_min
+                   OR g.txns AND g.time_min IS NULL
+                   -- the id of a message without one has the time at which it was stored
+                   OR g.created_at < p_time_max + interval '1 millisecond'
+                      AND g.created_at + g.count * interval '1 microsecond' >= p_time_min), false)
+        FROM (SELECT s.created_at, s.count, s.txns IS NOT NULL AS txns, s.time_min, s.time_max
+              FROM queen.segments s
+              WHERE s.partition_id = p_partition_id AND s.base_seq BETWEEN p_from AND p_to
+              ORDER BY s.base_seq DESC LIMIT 64) g
+        WHERE g.created_at >= p_time_min - queen.dedup_window());
+END $$;
+
 -- Where the transactionIds of p_txns (one per line, "" = none) are already stored in a partition.
 -- line counts from 0; seq and created_at are those of the stored message. Offsets from p_known_from
 -- up to p_known_to, whole segments, are taken as free of them.

@@ -70,13 +70,15 @@ BEGIN
                  AND (EXISTS (SELECT FROM queen.dedup d WHERE d.partition_id = i.partition_id
                               AND d.txn >= i.txn_min AND d.txn <= i.txn_max)
                       OR n.base_seq >= i.known_to AND i.time_min - v_window <= n.created_at
+                         AND queen.may_hold(i.partition_id, i.known_to, n.base_seq, i.time_min, i.time_max)
                       OR i.known_from > 0 AND i.time_min - v_window <= (
                           SELECT b.created_at FROM queen.segments b
                           WHERE b.partition_id = i.partition_id AND b.base_seq < i.known_from
-                          ORDER BY b.base_seq DESC LIMIT 1)) AS suspect
+                          ORDER BY b.base_seq DESC LIMIT 1)
+                         AND queen.may_hold(i.partition_id, 0, i.known_from - 1, i.time_min, i.time_max)) AS suspect
           FROM (SELECT u.*, sum(u.count) OVER (PARTITION BY u.partition_id ORDER BY u.ordinal) - u.count AS before
-                FROM unnest(p_partitions, p_counts, p_txn_mins, p_txn_maxs, p_time_mins, p_known_froms, p_known_tos)
-                     WITH ORDINALITY AS u(partition_id, count, txn_min, txn_max, time_min, known_from, known_to, ordinal)) i
+                FROM unnest(p_partitions, p_counts, p_txn_mins, p_txn_maxs, p_time_mins, p_time_maxs, p_known_froms, p_known_tos)
+                     WITH ORDINALITY AS u(partition_id, count, txn_min, txn_max, time_min, time_max, known_from, known_to, ordinal)) i
           LEFT JOIN queen.partitions p ON p.id = i.partition_id
           LEFT JOIN queen.queues q ON q.id = p.queue_id
           LEFT JOIN LATERAL (

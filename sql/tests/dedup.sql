@@ -190,3 +190,28 @@ BEGIN
     END LOOP;
     ASSERT v_queued > 50 AND v_duplicates > 50;
 END $$;
+
+-- Segments that somebody else stored are passed over only when their times tell that none holds the id.
+DO $$
+DECLARE
+    v_id int := test.partition('dedup', 'others'); v_old text := test.uuid7(clock_timestamp(), 1); v_own text; v_txn text; v record;
+BEGIN
+    PERFORM test.push(v_id, 1, v_old);
+    SELECT queen.message_id(created_at, v_id, base_seq)::text INTO STRICT v_own
+    FROM test.push_segments(ARRAY[v_id], ARRAY['1']);   -- a message without an id
+    FOR i IN 2..70 LOOP  -- more than are looked at one by one
+        PERFORM pg_sleep(0.002);
+        v_txn := test.uuid7(clock_timestamp(), i);
+        ASSERT NOT queen.may_hold(v_id, 0, 1000, queen.uuid7_time(v_txn), queen.uuid7_time(v_txn)) OR i > 60, i::text;
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_txn]);
+        ASSERT v.status = 'queued', v::text;
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_txn]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = i, v::text;
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_old]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = 0, format('%s: %s', i, v);
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_own]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = 1, format('%s: %s', i, v);
+        SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY[v_old], NULL, ARRAY[i], ARRAY[i + 1]);
+        ASSERT v.status = 'duplicate' AND v.base_seq = 0, format('%s, before what is known: %s', i, v);
+    END LOOP;
+END $$;

@@ -23,6 +23,13 @@ void MaintenanceWatch::Stop() {
   timer_.Stop();
 }
 
+void MaintenanceWatch::Look() {
+  pool_.loop().AssertOwner();
+  if (stopped_) return;
+  again_ = in_flight_;
+  OnTick();
+}
+
 void MaintenanceWatch::OnTick() {
   if (in_flight_) return;
   in_flight_ = true;
@@ -41,6 +48,7 @@ void MaintenanceWatch::OnRead(int64_t begun, const pg::BatchResult& result) {
   }
   maintenance_.EndReading(begun, {result.rows[0].Bool(0, 0), result.rows[0].Bool(0, 1)});
   if (UniqueFunction<void()> known = std::exchange(known_, nullptr)) known();
+  if (std::exchange(again_, false)) OnTick();
 }
 
 }  // namespace queen::admin

@@ -21,6 +21,8 @@ class MaintenanceWatch {
 
   // `known` runs once, on this loop, when the flags have been read and carried out.
   void Start(UniqueFunction<void()> known);
+  // Something may have changed: reads the flags now, or again when the present reading has ended.
+  void Look();
   // Nothing further is asked; what is in flight ends with the pool.
   void Stop();
 
@@ -34,6 +36,7 @@ class MaintenanceWatch {
   Timer timer_;
   bool stopped_ = true;
   bool in_flight_ = false;
+  bool again_ = false;
 };
 
 }  // namespace queen::admin

@@ -34,6 +34,11 @@ void QueueWatch::Stop() {
   timer_.Stop();
 }
 
+void QueueWatch::Look() {
+  pool_.loop().AssertOwner();
+  if (!stopped_) OnTick();
+}
+
 void QueueWatch::OnTick() {
   if (in_flight_) return;
   pages_ = 0;

@@ -36,6 +36,8 @@ class QueueWatch {
   QueueWatch(AdminPool& pool, state::QueueCapacity& capacity);
 
   void Start();
+  // Something may have changed: does the work of a tick now, unless some is under way.
+  void Look();
   // Nothing further is asked; what is in flight ends with the pool.
   void Stop();
 

@@ -9,6 +9,7 @@
 #include "admin/requests.h"
 #include "api/health.h"
 #include "api/maintenance.h"
+#include "api/shared_state.h"
 #include "http/request.h"
 #include "loop/loop.h"
 #include "sidecar/requests.h"
@@ -27,6 +28,8 @@ struct Context {
   std::function<bool()> pop_paused;
   // On the worker's loop; must not block.
   std::function<MaintenanceStatus()> maintenance;
+  // Asks the sidecars of all workers; answers later on this one's loop.
+  std::function<void(SharedStateDone)> shared_state;
   const storage::PayloadCipher& cipher;
 };
 

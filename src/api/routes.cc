@@ -12,6 +12,7 @@
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resources.h"
+#include "api/shared_state.h"
 #include "api/streams.h"
 #include "api/traces.h"
 #include "api/transaction.h"
@@ -53,6 +54,7 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
   add(Method::kPost, "/api/v1/system/maintenance", HandleSetPushMaintenance);
   add(Method::kGet, "/api/v1/system/maintenance/pop", HandleMaintenance);
   add(Method::kPost, "/api/v1/system/maintenance/pop", HandleSetPopMaintenance);
+  add(Method::kGet, "/api/v1/system/shared-state", HandleSharedState);
 }
 
 }  // namespace

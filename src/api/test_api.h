@@ -204,6 +204,7 @@ class ApiTest : public testing::Test {
                    .producer_sub = {},
                    .pop_paused = {},
                    .maintenance = {},
+                   .shared_state = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;

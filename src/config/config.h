@@ -102,6 +102,15 @@ struct Sweep {
   int early_group_days = 30;
 };
 
+struct Cluster {
+  std::string peers;  // config/peer_list.h
+  int notify_port = 6633;
+  std::string secret;
+  bool allow_no_secret = false;
+
+  bool is_on() const { return !peers.empty(); }
+};
+
 struct Encryption {
   std::string keys;  // base/encryption_key.h
 };
@@ -120,6 +129,7 @@ struct Config {
   Sidecar sidecar;
   Pop pop;
   Sweep sweep;
+  Cluster cluster;
   Encryption encryption;
   Log log;
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "config/conninfo.h"
+#include "config/peer_list.h"
 #include "config/settings.h"
 
 namespace queen::config {
@@ -245,6 +246,35 @@ TEST(Load, TheEnvironmentOfAProcess) {
   const char* const variables[] = {"A=1", "B=", "C", "A=2", "D=x=y", nullptr};
   const Environment environment = EnvironmentOf(variables);
   EXPECT_EQ(environment, (Environment{{"A", "1"}, {"B", ""}, {"D", "x=y"}}));
+}
+
+TEST(LoadTest, PeersNeedASecretUnlessToldSoExplicitly) {
+  const auto problems = [](Environment environment) {
+    environment["QUEEN_UDP_PEERS"] = "a:1,b";
+    environment["DATABASE_URL"] = "postgresql://h/db";
+    environment["FILE_BUFFER_DIR"] = "/tmp";
+    Sources sources;
+    sources.environment = std::move(environment);
+    return Load(sources).problems;
+  };
+  const std::vector<std::string> refused = problems({});
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused[0].starts_with("QUEEN_SYNC_SECRET must be given"));
+  EXPECT_TRUE(problems({{"QUEEN_SYNC_SECRET", "s"}}).empty());
+  EXPECT_TRUE(problems({{"QUEEN_SYNC_ALLOW_NO_SECRET", "true"}}).empty());
+}
+
+TEST(PeerListTest, NamesAddressesAndPorts) {
+  using Peers = std::vector<PeerName>;
+  EXPECT_EQ(ParsePeerList("", 6633), Peers{});
+  EXPECT_EQ(ParsePeerList("queen-peers", 6633), (Peers{{"queen-peers", 6633}}));
+  EXPECT_EQ(ParsePeerList("a:1, 10.0.0.2:65535 ,[fd00::1]:7", 6633),
+            (Peers{{"a", 1}, {"10.0.0.2", 65535}, {"fd00::1", 7}}));
+  EXPECT_EQ(ParsePeerList("[fd00::1]", 6633), (Peers{{"fd00::1", 6633}}));
+  for (const char* wrong : {",", "a,", "a:", "a:0", "a:65536", "a:x", ":1", "a b:1", "[fd00::1",
+                            "[fd00::1]7", "fd00::1"}) {
+    EXPECT_FALSE(ParsePeerList(wrong, 6633)) << wrong;
+  }
 }
 
 }  // namespace

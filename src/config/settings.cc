@@ -11,6 +11,7 @@
 
 #include "base/comma_list.h"
 #include "base/encryption_key.h"
+#include "config/peer_list.h"
 
 namespace queen::config {
 namespace {
@@ -56,6 +57,8 @@ bool AreOrigins(std::string_view text) {
   }
   return true;
 }
+
+bool IsPeerList(std::string_view text) { return ParsePeerList(text, 1).has_value(); }
 
 bool AreEncryptionKeys(std::string_view text) { return ParseEncryptionKeys(text).has_value(); }
 
@@ -120,6 +123,7 @@ constexpr std::string_view kBuffer = "File buffer";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
 constexpr std::string_view kSweeps = "Sweeps";
+constexpr std::string_view kCluster = "Other brokers";
 constexpr std::string_view kEncryption = "Encryption";
 constexpr std::string_view kLogs = "Logs";
 
@@ -339,6 +343,21 @@ constexpr std::array kSettings = {
         "how long it is remembered that a group has popped a queue that does not exist yet; 0: for "
         "ever"},
 
+    Setting{"QUEEN_UDP_PEERS", kCluster,
+            TextKind{At<&Config::cluster, &Cluster::peers>, "host:port, or several with commas",
+                     IsPeerList},
+            "brokers on the same database to tell by UDP what is new; a name may stand for several "
+            "addresses, and this broker may be among them. Empty: nobody is told"},
+    Setting{"QUEEN_UDP_NOTIFY_PORT", kCluster,
+            IntKind{At<&Config::cluster, &Cluster::notify_port>, 0, 65535},
+            "UDP port that the other brokers are heard on; 0 takes any free one"},
+    Setting{"QUEEN_SYNC_SECRET", kCluster, SecretKind{At<&Config::cluster, &Cluster::secret>},
+            "secret shared by the brokers; what is not signed with it is dropped"},
+    Setting{"QUEEN_SYNC_ALLOW_NO_SECRET", kCluster,
+            BoolKind{At<&Config::cluster, &Cluster::allow_no_secret>},
+            "run with QUEEN_UDP_PEERS and without QUEEN_SYNC_SECRET: for networks where nobody "
+            "else can send"},
+
     Setting{"QUEEN_ENCRYPTION_KEY", kEncryption,
             SecretKind{At<&Config::encryption, &Encryption::keys>,
                        "64 hexadecimal digits or base64 of 32 bytes, or several with commas",
@@ -396,6 +415,11 @@ std::vector<std::string> CheckTogether(const Config& config) {
   if (config.buffer.is_on() && config.buffer.directory.empty()) {
     problems.push_back(
         "FILE_BUFFER_DIR must be given: neither XDG_DATA_HOME nor HOME is an absolute path");
+  }
+  if (config.cluster.is_on() && config.cluster.secret.empty() && !config.cluster.allow_no_secret) {
+    problems.push_back(
+        "QUEEN_SYNC_SECRET must be given with QUEEN_UDP_PEERS, or anybody on the network could "
+        "speak for a broker; QUEEN_SYNC_ALLOW_NO_SECRET=true runs without");
   }
   if (config.uses_embedded() && config.embedded.data_dir.empty()) {
     problems.push_back(

@@ -59,6 +59,13 @@ void Administration::DatabaseReady(UniqueFunction<void()> known) {
   });
 }
 
+void Administration::LookAtSettings() {
+  loop_.Post([this] {
+    parts_->maintenance_watch.Look();
+    parts_->queue_watch.Look();
+  });
+}
+
 void Administration::StopSweeps() {
   loop_.Post([this] {
     parts_->sweeper.Stop();

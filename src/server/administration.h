@@ -28,6 +28,8 @@ class Administration {
   // The schema is in place. Any thread, once. `known` runs on its thread when it has been read
   // what maintenance there is.
   void DatabaseReady(UniqueFunction<void()> known);
+  // Limits or maintenance may have changed: has them read. Any thread.
+  void LookAtSettings();
   // Any thread.
   void StopSweeps();
   // Waits for what is in flight and ends the thread. REQUIRES: nobody asks the pool any more

@@ -1,11 +1,14 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "base/log.h"
 #include "config/conninfo.h"
+#include "config/peer_list.h"
 #include "config/version.h"
 #include "pg/connection_log.h"
 #include "server/banner.h"
@@ -16,6 +19,11 @@ namespace {
 
 constexpr int kExitFault = 1;
 constexpr int64_t kReadyCheckMs = 10;
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 void Say(const std::string& text) {
   fmt::print("{}", text);
@@ -35,6 +43,7 @@ Status Server::Open() {
       http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
+  if (config_.cluster.is_on()) QUEEN_RETURN_IF_ERROR(OpenCluster());
   std::string conninfo;
   if (config_.uses_embedded()) {
     postgres_ = std::make_unique<embedded::EmbeddedPostgres>(loop_, EmbeddedOptionsOf(config_));
@@ -63,6 +72,19 @@ Status Server::OpenBuffer() {
   return Status::Ok();
 }
 
+Status Server::OpenCluster() {
+  auto opened = cluster::Cluster::Open(
+      {.host = config_.http.host,
+       .port = config_.cluster.notify_port,
+       .peers = config::ParsePeerList(config_.cluster.peers, config_.cluster.notify_port).value(),
+       .secret = config_.cluster.secret,
+       .name = fmt::format("{}:{}", HostName(), acceptor_->port())});
+  if (!opened.ok()) return opened.status();
+  shared_.cluster = *std::move(opened);
+  shared_.shards.peers = shared_.cluster.get();
+  return Status::Ok();
+}
+
 int Server::Run() {
   loop_.Post([this] { Begin(); });
   loop_.Run();
@@ -83,6 +105,9 @@ void Server::Begin() {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
     workers_.back()->Start(connect_);
     connections.push_back(workers_.back()->connections());
+  }
+  if (shared_.cluster) {
+    shared_.cluster->Start(shared_.shards, [this] { administration_->LookAtSettings(); });
   }
   acceptor_->Start(std::move(connections));
   Report("listening", {{"url", acceptor_->url()},
@@ -142,6 +167,7 @@ void Server::OnMaintenanceKnown() {
 // On the thread that brings the change.
 void Server::ApplyMaintenance(const state::MaintenanceFlags& flags) {
   log::Info("maintenance", {{"push", flags.push}, {"pop", flags.pop}});
+  if (shared_.cluster) shared_.cluster->MaintenanceChanged();
   if (shared_.buffer) shared_.buffer->SetForced(flags.push);
   for (const sidecar::Shards::Shard& shard : shared_.shards.shards) {
     shard.loop->Post(
@@ -199,6 +225,7 @@ void Server::ShutDown() {
 
 // No client is left; what the file buffer is replaying may still be answered.
 void Server::CloseSidecars() {
+  if (shared_.cluster) shared_.cluster->Stop();
   if (shared_.buffer) shared_.buffer->StopReplay();
   ForEachWorker(
       [](Worker& worker, UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },

@@ -38,6 +38,7 @@ class Server {
 
  private:
   Status OpenBuffer();
+  Status OpenCluster();
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<ReadyDatabase>& result);

@@ -11,6 +11,7 @@
 #include "config/version.h"
 #include "loop/timer.h"
 #include "pg/connection_log.h"
+#include "server/shared_state.h"
 #include "sidecar/family_pops.h"
 
 namespace queen::server {
@@ -66,10 +67,11 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
   options.pop.idle_group_ms = config.pop.idle_group_ms;
-  options.pop.check_base_ms = config.pop.wait_base_interval_ms;
-  options.pop.check_max_ms = config.pop.wait_max_interval_ms;
-  options.pop.check_threshold = config.pop.wait_backoff_threshold;
-  options.pop.check_multiplier = config.pop.wait_backoff_multiplier;
+  options.pop.check = {.base_ms = config.pop.wait_base_interval_ms,
+                       .max_ms = config.pop.wait_max_interval_ms,
+                       .threshold = config.pop.wait_backoff_threshold,
+                       .multiplier = config.pop.wait_backoff_multiplier};
+  options.peers = shared.shards.peers;
   return options;
 }
 
@@ -141,6 +143,10 @@ struct Worker::Parts {
                 .producer_sub = {},
                 .pop_paused = [&shared] { return shared.maintenance.pop(); },
                 .maintenance = [&shared] { return shared.CheckMaintenance(); },
+                .shared_state =
+                    [&shared, &loop](api::SharedStateDone done) {
+                      DescribeSharedState(shared, loop, std::move(done));
+                    },
                 .cipher = shared.cipher},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
@@ -204,6 +210,7 @@ void Worker::NoteHealth() {
 api::Health Worker::CheckHealth() const {
   api::Health health;
   health.database_connected = shared_.AllUp();
+  health.shared_state = SummarizeSharedState(shared_);
   if (!health.database_connected) health.database_problem = shared_.connection_log->problem();
   if (shared_.draining) {
     health.readiness = Status(Code::kShuttingDown);

@@ -16,6 +16,7 @@
 #include "admin/admin_pool.h"
 #include "api/context.h"
 #include "buffer/file_buffer.h"
+#include "cluster/cluster.h"
 #include "config/config.h"
 #include "http/connections.h"
 #include "loop/loop.h"
@@ -51,6 +52,8 @@ struct Shared {
   std::shared_ptr<pg::ConnectionLog> connection_log;  // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.
   std::unique_ptr<buffer::FileBuffer> buffer;
+  // Opened before the first worker starts; null: no peers are named.
+  std::unique_ptr<cluster::Cluster> cluster;
   std::atomic<bool> schema_ready{false};
   std::atomic<bool> draining{false};
   // Per worker: whether its sidecar commits. The broker is healthy when all do, whichever is asked.

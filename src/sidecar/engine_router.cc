@@ -35,6 +35,7 @@ void Shards::TellFamilies(const Loop& here, Tell tell) const {
 }
 
 void ShardNotices::Born(std::string_view queue) {
+  if (shards_.peers != nullptr) shards_.peers->QueueChanged(queue);
   shards_.TellFamilies(
       here_, [queue = std::string(queue)](FamilyPops& families) { families.OnBorn(queue); });
 }
@@ -287,6 +288,7 @@ void EngineRouter::Renew(RenewRequest request, RenewDone done) {
 // ---- administration
 
 void EngineRouter::QueueChanged(const std::optional<std::string>& queue) {
+  if (shards_.peers != nullptr) shards_.peers->QueueChanged(queue.value_or(""));
   shards_.TellFamilies(here_, [](FamilyPops& families) { families.OnQueueChanged(); });
   if (queue) {
     On(shards_.OwnerOfQueue(*queue),

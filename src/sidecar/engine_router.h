@@ -28,6 +28,7 @@ struct Shards {
   };
   std::vector<Shard> shards;
   const PushBuffer* buffer = nullptr;
+  PeerHints* peers = nullptr;                       // the other brokers, if there are any
   const state::Maintenance* maintenance = nullptr;  // of the process
 
   size_t OwnerOfQueue(std::string_view queue) const;

@@ -68,12 +68,11 @@ FamilyPops::FamilyPtr FamilyPops::FamilyOf(const PopRequest& request) {
   std::string key = request.FamilyKey();
   FamilyPtr& family = families_[key];
   if (!family) {
-    family = std::make_shared<Family>();
+    family = std::make_shared<Family>(limits_.check);
     family->key = std::move(key);
     family->namespace_name = request.namespace_name;
     family->task = request.task;
     family->group = request.group;
-    family->check_interval_ms = limits_.check_base_ms;
   }
   return family;
 }
@@ -152,10 +151,8 @@ void FamilyPops::Park(const WantPtr& want) {
   want->state = Want::State::kParked;
   family->parked.push_back(want);
   LookEverywhere(family);
-  if (family->check_at_ms == 0) {
-    family->check_at_ms = loop_.NowMillis() + family->check_interval_ms;
-  }
-  SetTimer(family->check_at_ms);
+  family->backoff.Arm(loop_.NowMillis());
+  SetTimer(family->backoff.at_ms());
   ServeParked(family);
 }
 
@@ -164,8 +161,7 @@ void FamilyPops::ServeParked(const FamilyPtr& family) {
   while (!family->parked.empty()) {
     Member* best = Best(*family);
     if (best == nullptr) return;
-    family->empty_checks = 0;
-    family->check_interval_ms = limits_.check_base_ms;
+    family->backoff.Release(true);
     const WantPtr want = std::move(family->parked.front());
     family->parked.pop_front();
     Serve(want, *best);
@@ -230,10 +226,10 @@ void FamilyPops::OnTimer() {
     ++next;
     if (!busy) SetTimer(family->used_ms + kLingerMs);
     if (family->parked.empty()) {
-      family->check_at_ms = 0;
+      family->backoff.Disarm();
     } else {
-      if (family->check_at_ms <= now) Check(family, now);
-      SetTimer(family->check_at_ms);
+      if (family->backoff.ShouldCheck(now)) Check(family, now);
+      SetTimer(family->backoff.at_ms());
     }
   }
 }
@@ -255,13 +251,9 @@ void FamilyPops::OnDeadline(const WantPtr& want, int64_t now) {
 // The net under lost hints: the list of queues is as the tail has told, and each has its look,
 // which has a net of its own.
 void FamilyPops::Check(const FamilyPtr& family, int64_t now) {
-  const int64_t waited_ms = family->check_interval_ms;
-  if (++family->empty_checks >= limits_.check_threshold) {
-    const double longer = static_cast<double>(waited_ms) * limits_.check_multiplier;
-    family->check_interval_ms = std::min(static_cast<int64_t>(longer), limits_.check_max_ms);
-  }
-  family->check_at_ms = now + family->check_interval_ms;
-  if (!pop_.AnyUp() || family->round) return;
+  const int64_t waited_ms = family->backoff.interval_ms();
+  const bool may_ask = family->backoff.TryAcquire(now, family->round);
+  if (!pop_.AnyUp() || !may_ask) return;
   if (!IsListed(*family)) {
     BeginRound(family);
     return;

@@ -92,6 +92,8 @@ class FamilyPops {
   using WantPtr = std::shared_ptr<Want>;
 
   struct Family {
+    explicit Family(const state::BackoffLimits& check) : backoff(check) {}
+
     std::string key;
     std::optional<std::string> namespace_name;
     std::optional<std::string> task;
@@ -119,10 +121,7 @@ class FamilyPops {
     std::list<WantPtr> parked;
     size_t open = 0;
     int64_t used_ms = 0;
-    // The net under lost hints, as in PopGroup.
-    int64_t check_at_ms = 0;  // 0: nobody waits
-    int64_t check_interval_ms = 0;
-    int empty_checks = 0;
+    state::GroupBackoff backoff;  // the net under lost hints, as in PopGroup
 
     // Whether a queue with these belongs to it.
     bool Has(std::string_view its_namespace, std::string_view its_task) const {

@@ -21,13 +21,14 @@ constexpr int64_t kParkedFromMs = 100;
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names,
                                  SegmentCache& cache, const PopLimits& limits, OwnBrokers own,
-                                 ReplyRoom* replies)
+                                 ReplyRoom* replies, PeerHints* peers)
     : loop_(loop),
       scheduler_(scheduler),
       names_(names),
       cache_(cache),
       limits_(limits),
       replies_(replies),
+      peers_(peers),
       tail_(own),
       release_pause_(loop, [this] { scheduler_.Wake(); }),
       timer_(loop, [this] { OnTimer(); }),
@@ -88,11 +89,10 @@ PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& 
   key += name;
   auto& group = groups_[key];
   if (!group) {
-    group = std::make_unique<PopGroup>();
+    group = std::make_unique<PopGroup>(limits_.check);
     group->queue = queue;
     group->name = name;
     group->number = ++groups_made_;
-    group->check_interval_ms = limits_.check_base_ms;
     group->ring = state::ReadyRing(
         [this, made = group.get()](PartitionId partition) { OnReady(*made, partition); });
     by_queue_[queue].push_back(group.get());
@@ -160,13 +160,19 @@ void PopStateMachine::ForgetGroup(PopGroup& group) {
   groups_.erase(key);
 }
 
-void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id) {
-  const auto groups = by_queue_.find(std::string(queue));
-  if (groups == by_queue_.end()) return;
-  for (PopGroup* group : groups->second) {
-    DoubtLease(*group, id);
-    Learn(*group, partition, id);
-    group->ring.Push(id);
+void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
+                               bool from_peer) {
+  std::vector<std::string_view> served;  // a consumer of this process has it, or will
+  if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
+    for (PopGroup* group : groups->second) {
+      DoubtLease(*group, id);
+      Learn(*group, partition, id);
+      group->ring.Push(id);
+      if (IsServedHere(*group, id)) served.push_back(group->name);
+    }
+  }
+  if (!from_peer && peers_ != nullptr && peers_->AnyoneWaits()) {
+    peers_->Pushed(queue, partition, id, served);
   }
 }
 
@@ -177,12 +183,16 @@ void PopStateMachine::Learn(PopGroup& group, std::string_view partition, Partiti
 }
 
 void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-                              std::string_view group_name, const LeaseEnd& end) {
+                              std::string_view group_name, const LeaseEnd& end, bool from_peer) {
+  const bool tell = !from_peer && end.ready_in_ms <= 0 && peers_ != nullptr;
   std::string key(queue);
   key += '\0';
   key += group_name;
   const auto known = groups_.find(key);
-  if (known == groups_.end()) return;
+  if (known == groups_.end()) {
+    if (tell && peers_->AnyoneWaits()) peers_->Freed(queue, partition, id, group_name);
+    return;
+  }
   PopGroup& group = *known->second;
   Learn(group, partition, id);
   // A lease on its way may say that the partition is held: that was before this.
@@ -194,6 +204,9 @@ void PopStateMachine::OnFreed(std::string_view queue, std::string_view partition
     SetTimer(at);
   } else if (any_left) {
     group.ring.Add(id);
+    if (tell && !IsServedHere(group, id) && peers_->AnyoneWaits()) {
+      peers_->Freed(queue, partition, id, group_name);
+    }
   }
 }
 
@@ -229,7 +242,7 @@ void PopStateMachine::Forget() {
   queue_names_.clear();  // with the ids
   for (auto& [key, group] : groups_) {
     ForgetNames(*group);
-    group->check_at_ms = loop_.NowMillis();
+    group->backoff.Hurry(loop_.NowMillis());
   }
   SetTimer(loop_.NowMillis());
 }
@@ -262,6 +275,8 @@ void PopStateMachine::Shutdown() {
 
 void PopStateMachine::ForgetNames(PopGroup& group) {
   group.ring.Clear();
+  group.postponed.clear();
+  group.in_postponed = {};
   group.hints_checked = group.ring.hints_total();
   ++group.forgotten;
   group.complete_generation = 0;

@@ -37,6 +37,7 @@
 
 #include "loop/timer.h"
 #include "sidecar/lookups.h"
+#include "sidecar/peer_hints.h"
 #include "sidecar/pop_types.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
@@ -63,10 +64,7 @@ struct PopLimits {
   size_t idle_groups_max = 5'000;
   size_t idle_partitions_max = 1'000'000;  // in the rings of them all
   size_t partition_names_max = 10'000;     // of one group, then they are looked up again
-  int64_t check_base_ms = 100;
-  int64_t check_max_ms = 1'000;
-  int check_threshold = 3;
-  double check_multiplier = 2.0;
+  state::BackoffLimits check;              // of waiters that nothing has woken
 };
 
 // How often waiting pops, or hints, had the database asked about one partition.
@@ -85,9 +83,10 @@ struct TailNews {
 class PopStateMachine final : public Scheduler::Source {
  public:
   // New groups are made through `names`. While `replies` (may be null: without limit) is full no
-  // pop is begun, and none that waits is tried.
+  // pop is begun, and none that waits is tried. `peers` are told who waits here, and what became
+  // ready with nobody here to take it; may be null.
   PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
-                  const PopLimits& limits, OwnBrokers own, ReplyRoom* replies);
+                  const PopLimits& limits, OwnBrokers own, ReplyRoom* replies, PeerHints* peers);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -99,11 +98,12 @@ class PopStateMachine final : public Scheduler::Source {
   void GiveBack(const std::string& group, const Uuid& lease_id,
                 const std::vector<Delivery>& deliveries);
 
-  // A partition has new messages.
-  void OnPushed(std::string_view queue, std::string_view partition, PartitionId id);
+  // A partition has new messages. The peers are told unless they know it (`from_peer`).
+  void OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
+                bool from_peer = false);
   // A lease has ended; there may be something for the next consumer.
   void OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
-               std::string_view group, const LeaseEnd& end);
+               std::string_view group, const LeaseEnd& end, bool from_peer = false);
   // Administration changed the queue's options, moved or deleted one of its groups, or deleted it:
   // what is believed of it is forgotten, and its waiters ask the database again.
   void OnQueueChanged(const std::string& queue);
@@ -135,6 +135,14 @@ class PopStateMachine final : public Scheduler::Source {
   size_t waiting() const { return waiting_; }
   size_t open() const { return pops_.size(); }
   const HasPendingStats& has_pending() const { return has_pending_; }
+  state::BackoffStats backoff() const;
+  // Calls `visit(queue, group, waiting)` for each (queue, group) that somebody waits for.
+  template <typename Visit>
+  void ForEachAwaited(Visit visit) const {
+    for (const auto& [key, group] : groups_) {
+      if (group->awaited()) visit(group->queue, group->name, group->awaiting());
+    }
+  }
 
   void OnEndOfTurn() override;
   bool HasWork() const override;
@@ -179,6 +187,8 @@ class PopStateMachine final : public Scheduler::Source {
   void Unpark(const PopPtr& pop);
   static void Learn(PopGroup& group, std::string_view partition, PartitionId id);
   void DoubtLease(const PopGroup& group, PartitionId id);
+  // Whether a consumer of this process has the partition, or is about to take it.
+  bool IsServedHere(const PopGroup& group, PartitionId id) const;
   void OnReady(PopGroup& group, PartitionId id);
   void OfferSoon(PopGroup& group);
   void Offer(PopGroup& group);
@@ -227,6 +237,10 @@ class PopStateMachine final : public Scheduler::Source {
   void SendTail();
   void OnTail(const pg::BatchResult& result);
   void Tell(const QueueNews& news);
+  // Whether other brokers tell at once what they did (peer_hints.h).
+  bool Told() const { return peers_ != nullptr && peers_->AnyoneThere(); }
+  void Postpone(PopGroup& group, PartitionId partition);
+  static void HintPostponed(PopGroup& group, int64_t until_ms);
   void SettleAsking(PopGroup& group);
   void TryHints(PopGroup& group);
   void AwaitCheck(const PopPtr& pop);
@@ -279,6 +293,7 @@ class PopStateMachine final : public Scheduler::Source {
   SegmentCache& cache_;
   const PopLimits limits_;
   ReplyRoom* const replies_;
+  PeerHints* const peers_;
 
   std::unordered_map<std::string, std::unique_ptr<PopGroup>> groups_;  // by queue NUL group
   std::unordered_map<std::string, std::vector<PopGroup*>> by_queue_;

@@ -18,6 +18,10 @@
 //                                   first.
 //   rows changed by hand            only the slow background resolve, a page every few seconds
 //
+// Other brokers that are known and alive tell at once what this one should try (src/cluster), and
+// nothing when a consumer of their own takes it. So what the tail says of a partition is then asked
+// about a moment later, when most of it is over; whoever tried it at once would find it leased.
+//
 // A partition leaves the ring when a lease has found it empty, and without that look when a lease
 // had all there was, all of it is settled, and nothing was heard of the partition in between.
 //
@@ -39,6 +43,8 @@ constexpr int64_t kInUseMs = 60'000;    // after its last pop nobody keeps a rin
 constexpr int64_t kIdleReadBeats = 10;  // the tail of rings nobody uses is read so seldom
 constexpr int64_t kReconcileBeats = 5;
 constexpr int64_t kReadsApartMs = 10;
+constexpr int64_t kReadsApartToldMs = 100;  // while other brokers tell what they did
+constexpr int64_t kPostponeMs = 100;        // then so late is asked about what the tail tells
 
 }  // namespace
 
@@ -106,7 +112,7 @@ int64_t PopStateMachine::AskNews() {
 
 // For those who wait: not for each of them anew.
 void PopStateMachine::ReadTailSoon() {
-  const int64_t due_ms = tail_.begun_ms() + kReadsApartMs;
+  const int64_t due_ms = tail_.begun_ms() + (Told() ? kReadsApartToldMs : kReadsApartMs);
   if (due_ms <= loop_.NowMillis()) {
     AskNews();
   } else if (tail_due_ms_ == 0) {
@@ -165,20 +171,43 @@ void PopStateMachine::Tell(const QueueNews& news) {
     }
     // Nobody has asked for any of its partitions: should somebody, all are looked at.
     if (!IsComplete(*group) && !group->round_queued && !group->awaited()) continue;
+    const bool asked = !group->asking.empty();
+    const bool at_once = asked || !Told();
     for (const PartitionId partition : news.partitions) {
-      group->ring.Hint(partition);
+      if (at_once) {
+        group->ring.Hint(partition);
+      } else {
+        Postpone(*group, partition);
+      }
       if (const int64_t key = KeyOf(partition, *group); leasing_.contains(key)) told_.insert(key);
     }
     // Few hints are tried instead: by pops that asked, or by those that wait.
-    const bool asked = !group->asking.empty();
     if (!asked && group->ring.hints() <= group->waiters.size()) TryHints(*group);
     if (!asked && InUse(*group)) QueueCheck(*group);
   }
   if (news.everything) queue_names_.erase(news.queue_id);
 }
 
+void PopStateMachine::Postpone(PopGroup& group, PartitionId partition) {
+  // Our own lease may not have everything any more; its end is not to pass over that.
+  if (group.ring.IsHeld(partition)) group.ring.Push(partition);
+  if (!group.in_postponed.Insert(partition.value)) return;
+  group.postponed.emplace_back(loop_.NowMillis() + kPostponeMs, partition);
+  SetTimer(group.postponed.front().first);
+}
+
+void PopStateMachine::HintPostponed(PopGroup& group, int64_t until_ms) {
+  while (!group.postponed.empty() && group.postponed.front().first <= until_ms) {
+    const PartitionId partition = group.postponed.front().second;
+    group.postponed.pop_front();
+    group.in_postponed.Erase(partition.value);
+    group.ring.Hint(partition);
+  }
+}
+
 // Pops whose read has ended: their ring is as they found it, but for the hints.
 void PopStateMachine::SettleAsking(PopGroup& group) {
+  HintPostponed(group, INT64_MAX);
   std::vector<PopPtr> settled;
   std::erase_if(group.asking, [&](const PopPtr& pop) {
     if (pop->tail_read > tail_.done()) return false;

@@ -11,16 +11,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sidecar/lease_share.h"
 #include "sidecar/requests.h"
+#include "state/group_backoff.h"
+#include "state/id_set.h"
 #include "state/ready_ring.h"
 
 namespace queen::sidecar {
@@ -93,6 +97,8 @@ struct Pop {
 
 // One group of one queue, by name; made at its first pop.
 struct PopGroup {
+  explicit PopGroup(const state::BackoffLimits& check) : backoff(check) {}
+
   std::string queue;
   std::string name;
   uint32_t number = 0;   // of this object: the ids may be forgotten while a lease is in flight
@@ -135,6 +141,9 @@ struct PopGroup {
   bool check_queued = false;
   int checks_in_flight = 0;
   int64_t forgotten = 0;  // how often its names and ring were dropped
+  // Hints that are not in the ring yet, each once, and when they enter it (see Postpone).
+  std::deque<std::pair<int64_t, PartitionId>> postponed;
+  state::IdSet in_postponed;
 
   // The slow background resolve.
   int64_t used_ms = 0;  // when the last pop came
@@ -142,17 +151,17 @@ struct PopGroup {
   bool reconciling = false;
 
   // The net under lost hints, while somebody waits (seed: POP_WAIT_*).
-  int64_t check_at_ms = 0;
-  int64_t check_interval_ms = 0;
-  int empty_checks = 0;
+  state::GroupBackoff backoff;
 
   bool named() const { return group_id != 0; }
-  bool awaited() const { return !waiters.empty() || !lookers.empty(); }
+  bool CheckInFlight() const { return check_queued || checks_in_flight > 0; }
+  size_t awaiting() const { return waiters.size() + lookers.size(); }
+  bool awaited() const { return awaiting() > 0; }
   // Nobody pops it, and nothing refers to it.
   bool idle() const { return open_pops == 0 && pins == 0; }
   // How many partitions it remembers something of.
   size_t remembered() const {
-    return ring.size() + ring.later() + ring.hints() + partitions.size();
+    return ring.size() + ring.later() + ring.hints() + postponed.size() + partitions.size();
   }
 };
 

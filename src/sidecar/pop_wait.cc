@@ -33,11 +33,10 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   if (!pop->wildcard()) ++group.waiters_by_name;
   ++waiting_;
   EndRest(group);
-  if (group.check_at_ms == 0) {
-    group.check_at_ms = loop_.NowMillis() + group.check_interval_ms;
-  }
-  SetTimer(group.check_at_ms);
+  group.backoff.Arm(loop_.NowMillis());
+  SetTimer(group.backoff.at_ms());
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);
+  if (peers_ != nullptr) peers_->Parked(group.queue, group.name);
 }
 
 void PopStateMachine::Unpark(const PopPtr& pop) {
@@ -82,6 +81,11 @@ void PopStateMachine::OnReady(PopGroup& group, PartitionId id) {
   }
 }
 
+bool PopStateMachine::IsServedHere(const PopGroup& group, PartitionId id) const {
+  if (group.ring.IsHeld(id) || leasing_.contains(KeyOf(id, group))) return true;
+  return !paused_ && group.awaiting() - group.waiters_by_name >= group.ring.size();
+}
+
 // At the end of the turn: whoever takes something in this turn has taken it by then.
 void PopStateMachine::OfferSoon(PopGroup& group) {
   if (group.offers_soon || group.ring.empty() || !group.awaited()) return;
@@ -123,8 +127,7 @@ void PopStateMachine::Offer(PopGroup& group) {
   }
   for (const PopPtr& pop : tried) {
     if (pop->state != PopState::kWaiting || !MayTake(*pop)) continue;
-    group.empty_checks = 0;
-    group.check_interval_ms = limits_.check_base_ms;
+    group.backoff.Release(true);
     Unpark(pop);
     if (!pop->wildcard()) pop->confirmed = false;
     Advance(pop);
@@ -137,8 +140,7 @@ void PopStateMachine::WakeAll(PopGroup& group) {
   if (paused_) return;
   const std::vector<PopPtr> woken(group.waiters.begin(), group.waiters.end());
   if (!woken.empty()) {
-    group.empty_checks = 0;
-    group.check_interval_ms = limits_.check_base_ms;
+    group.backoff.Release(true);
   }
   for (const PopPtr& pop : woken) {
     if (pop->state != PopState::kWaiting) continue;
@@ -205,16 +207,25 @@ void PopStateMachine::OnTimer() {
     held_back_ = RepliesFull();
     if (!held_back_) WakeEverybody();
   }
-  int64_t next = deadlines_.empty() ? now + limits_.check_max_ms : deadlines_.begin()->first;
+  int64_t next = deadlines_.empty() ? now + limits_.check.max_ms : deadlines_.begin()->first;
   if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
   if (tail_due_ms_ != 0) next = std::min(next, tail_due_ms_);
+  bool any_postponed = false;
   for (auto& [key, group] : groups_) {
     group->ring.MoveDue(now);
+    if (!group->postponed.empty()) {
+      HintPostponed(*group, now);
+      if (InUse(*group)) QueueCheck(*group);
+    }
+    if (!group->postponed.empty()) {
+      any_postponed = true;
+      next = std::min(next, group->postponed.front().first);
+    }
     if (!group->awaited()) {
-      group->check_at_ms = 0;
+      group->backoff.Disarm();
     } else {
-      if (group->check_at_ms <= now) CheckGroup(*group, now);
-      next = std::min(next, group->check_at_ms);
+      if (group->backoff.ShouldCheck(now)) CheckGroup(*group, now);
+      next = std::min(next, group->backoff.at_ms());
       if (const auto due = group->ring.next_due_ms()) next = std::min(next, *due);
     }
   }
@@ -226,24 +237,17 @@ void PopStateMachine::OnTimer() {
     }
   }
   if (held_back_) next = std::min(next, now + kHeldBackMs);
-  if (!pops_.empty() || !resting_.empty()) SetTimer(std::max(next, now + 1));
+  if (!pops_.empty() || !resting_.empty() || any_postponed) SetTimer(std::max(next, now + 1));
 }
 
 // The net under lost hints. Whoever waits for any partition is served by a read of the tail, and
 // for one partition by has_pending_messages, all of a tick in one call; while the interval is
 // short, and while names are not known, one waiter of each kind tries instead.
 void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
-  const int64_t waited_ms = group.check_interval_ms;
-  if (++group.empty_checks >= limits_.check_threshold) {
-    group.check_interval_ms =
-        std::min(static_cast<int64_t>(static_cast<double>(group.check_interval_ms) *
-                                      limits_.check_multiplier),
-                 limits_.check_max_ms);
-  }
-  group.check_at_ms = now + group.check_interval_ms;
+  const int64_t waited_ms = group.backoff.interval_ms();
+  const bool may_ask = group.backoff.TryAcquire(now, group.CheckInFlight());
   if (paused_ || !scheduler_.AnyUp()) return;
-  const bool light = group.check_interval_ms >= kLightCheckMs;
-  const bool in_flight = group.check_queued || group.checks_in_flight > 0;
+  const bool light = group.backoff.interval_ms() >= kLightCheckMs;
   bool any_wildcard = group.named() && !group.lookers.empty();
   std::unordered_set<std::string> asked;  // by partition; "" stands for any
   std::vector<PopPtr> checking;
@@ -256,7 +260,7 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
     if (group.named() && light) {
       const auto known = group.partitions.find(*pop->request.partition);
       if (known != group.partitions.end()) {
-        if (!in_flight) group.ring.Hint(known->second);
+        if (may_ask) group.ring.Hint(known->second);
         continue;
       }
     }
@@ -278,6 +282,19 @@ void PopStateMachine::CheckGroup(PopGroup& group, int64_t now) {
     Unconfirm(*pop);
     Advance(pop);
   }
+}
+
+state::BackoffStats PopStateMachine::backoff() const {
+  state::BackoffStats stats;
+  for (const auto& [key, group] : groups_) {
+    if (!group->awaited()) continue;
+    ++stats.groups_tracked;
+    if (group->CheckInFlight() || group->round_queued || tail_waiters_.contains(group.get())) {
+      ++stats.groups_in_flight;
+    }
+    if (group->backoff.backed_off()) ++stats.groups_backed_off;
+  }
+  return stats;
 }
 
 }  // namespace queen::sidecar

@@ -85,6 +85,8 @@ class PushQueue final : public Scheduler::Source {
   void Shutdown();
 
   int64_t items_waiting() const { return items_waiting_; }
+  // Partitions remembered, most of them with their ids.
+  size_t partitions_known() const { return partitions_.size(); }
 
   bool HasWork() const override;
   bool IsWorthAnother() const override;

@@ -34,7 +34,8 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           },
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies),
+      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies,
+           options.peers),
       ack_(loop, scheduler_, delivered, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       const LeaseEnd& end) {

@@ -41,6 +41,7 @@ struct SidecarOptions {
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
   ReplyRoom* replies = nullptr;  // of the process; none: without limit
+  PeerHints* peers = nullptr;    // the other brokers; none: there are none
 };
 
 // What a sidecar tells the others of its process.

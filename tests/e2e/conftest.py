@@ -4,4 +4,4 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.fixtures import (  # noqa: E402,F401
-    closing, directory, make_broker, make_postgres, make_proxy, postgres, two_brokers)
+    closing, directory, make_broker, make_cluster, make_postgres, make_proxy, postgres, two_brokers)

@@ -3,4 +3,5 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from support.fixtures import closing, directory, make_broker, make_postgres, make_proxy, postgres  # noqa: E402,F401
+from support.fixtures import (  # noqa: E402,F401
+    closing, directory, make_broker, make_cluster, make_postgres, make_proxy, postgres)

@@ -13,6 +13,7 @@ import pytest
 from .broker import Broker, binary
 from .postgres import Postgres
 from .proxy import Proxy
+from .udp import SECRET, free_udp_port
 
 
 @pytest.fixture
@@ -70,6 +71,25 @@ def two_brokers():
         postgres = Postgres({"track_functions": "all"})
         add(postgres)
         yield postgres, *(add(Broker("--num-workers", "2", env=postgres.env())) for _ in range(2))
+
+
+@pytest.fixture
+def make_cluster(make_broker):
+    """make_cluster(postgres, count, peers=None, **env) -> brokers that know each other, started.
+
+    `peers(udp ports, place)` is QUEEN_UDP_PEERS of one of them; else each names all, itself included.
+    """
+    def make(postgres, count, peers=None, **env):
+        ports = [free_udp_port() for _ in range(count)]
+        brokers = []
+        for place, port in enumerate(ports):
+            names = peers(ports, place) if peers else ",".join(f"127.0.0.1:{other}" for other in ports)
+            broker = make_broker("--num-workers", "2", env=postgres.env() | {
+                "QUEEN_UDP_PEERS": names, "QUEEN_UDP_NOTIFY_PORT": str(port), "QUEEN_SYNC_SECRET": SECRET} | env)
+            broker.udp_port = port
+            brokers.append(broker.start())
+        return brokers
+    return make
 
 
 @pytest.fixture
