@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check sanitize format bench bench-smoke model chaos clean
+.PHONY: help run build test check sanitize format bench bench-smoke model liveness chaos clean
 
 JOBS ?= $(shell nproc)
 
@@ -51,6 +51,10 @@ model: build ## Compare a broker with a model of the contract at random (SECONDS
 	@scripts/setup run test
 	@/usr/bin/python3 tests/model/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
 		--brokers $(or $(BROKERS),1)
+
+liveness: build ## Look for waiters that are left behind, at random (SECONDS=60, SEED=n)
+	@scripts/setup run test
+	@/usr/bin/python3 tests/liveness/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 chaos: build ## Kill broker, PostgreSQL and connections at random under load (SECONDS=60, SEED=n, BROKERS=1, FAULTS="--broker-kills 500")
 	@scripts/setup run test

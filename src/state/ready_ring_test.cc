@@ -134,6 +134,33 @@ TEST(ReadyRing, DoubtMakesHintsOfTheFirst) {
 }
 
 // A model of what the ring promises, and that it forgets what has left in another way.
+TEST(ReadyRing, TellsOfWhateverIsPutInAndOfNothingElse) {
+  std::vector<int32_t> added;
+  ReadyRing ring([&](PartitionId partition) { added.push_back(partition.value); });
+  ring.Add({1});
+  ring.Add({1});  // is in already
+  ring.Push({2});
+  ring.AddAt({3}, 100);
+  ring.Hold({4}, 100);
+  ring.Push({4});
+  EXPECT_EQ(added, (std::vector<int32_t>{1, 2}));
+  ring.MoveDue(100);
+  EXPECT_EQ(std::set<int32_t>(added.begin(), added.end()), (std::set<int32_t>{1, 2, 3, 4}));
+  ring.Clear();
+  ring.Add({1});
+  EXPECT_EQ(added.size(), 5U);
+}
+
+TEST(ReadyRing, WhoIsToldMayTakeItOut) {
+  ReadyRing* told = nullptr;
+  ReadyRing ring([&](PartitionId partition) { told->Remove(partition); });
+  told = &ring;
+  ring.Add({1});
+  EXPECT_TRUE(ring.empty());
+  EXPECT_FALSE(ring.Contains({1}));
+  EXPECT_EQ(ring.Take(), std::nullopt);
+}
+
 TEST(ReadyRing, AgreesWithASlowRing) {
   std::mt19937 random(3);
   ReadyRing ring;

@@ -4,6 +4,7 @@ Every process is started in a session of its own, is sent a signal by the kernel
 (PR_SET_PDEATHSIG), and is signalled by its pid only.
 """
 
+import contextlib
 import ctypes
 import os
 import pwd
@@ -14,6 +15,7 @@ import subprocess
 import time
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_TIMERSLACK = 29
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -108,3 +110,13 @@ def send(pid, sig):
         os.kill(pid, sig)
     except ProcessLookupError:
         pass
+
+
+@contextlib.contextmanager
+def coarse_timers(milliseconds):
+    """Processes started within have timers that may be late by that much, as on a machine that saves power."""
+    _libc.prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(milliseconds * 1_000_000))
+    try:
+        yield
+    finally:
+        _libc.prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(0))  # the usual one
