@@ -101,6 +101,18 @@ TEST_F(PeerTableTest, WhatWasRecordedBeforeTheReceiverRestartedIsNotActedOn) {
   EXPECT_NE(b_.StateOf(a_), PeerState::kAlive);
 }
 
+TEST_F(PeerTableTest, NorAfterTheTwoHaveMetAgain) {
+  Meet(a_, b_);
+  const Packet recorded = a_.HeartbeatTo(b_);
+  b_.Restart('B');
+  EXPECT_EQ(Send(b_, a_), Verdict::kHello);
+  EXPECT_EQ(Send(a_, b_), Verdict::kHello);
+  EXPECT_EQ(Send(b_, a_), Verdict::kEstablished);
+  EXPECT_EQ(Send(a_, b_), Verdict::kEstablished);
+  EXPECT_EQ(b_.Hear(a_.address(), recorded, now_ms_), Verdict::kHello);
+  EXPECT_EQ(Send(a_, b_), Verdict::kAccepted);
+}
+
 TEST_F(PeerTableTest, WhatWasRecordedBeforeTheSenderRestartedIsNotActedOn) {
   Meet(a_, b_);
   const Packet recorded = a_.HeartbeatTo(b_);
