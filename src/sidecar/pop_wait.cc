@@ -17,7 +17,9 @@ constexpr int64_t kLightCheckMs = 500;     // from this interval on has_pending_
 
 // Nothing to take now: parks the pop, or answers that there is nothing.
 void PopStateMachine::Wait(const PopPtr& pop) {
-  if (pop->request.wait_ms <= 0 || !may_wait_ || loop_.NowMillis() >= pop->deadline_ms) {
+  // A client that left while names were looked up waits for nothing.
+  if (pop->cancelled || pop->request.wait_ms <= 0 || !may_wait_ ||
+      loop_.NowMillis() >= pop->deadline_ms) {
     Finish(pop, PopState::kEmpty, PopResult{});
     return;
   }

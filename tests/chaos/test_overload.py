@@ -140,7 +140,8 @@ def test_replies_that_are_not_taken(gated):
 
 
 def test_connections(gated):
-    """In use by pops that wait; what becomes of idle ones is in test_limits.py."""
+    """In use by pops that wait; what becomes of idle ones is in test_limits.py. The last one leaves while the
+    names it pops from are looked up, and its place is free all the same."""
     _, broker = gated("--http-connections-max", "4")
     path = f"/api/v1/pop/queue/{QUEUE}?wait=true&timeout=600000"
     wait_until(lambda: broker.get("/livez").status == 200, 30, "the connections of the start to go")
