@@ -21,6 +21,8 @@ constexpr int64_t kPerLoop = 8;
 constexpr int64_t kLoopsBesideWorkers = 4;
 // A connection to PostgreSQL that is made anew while the old one is not closed yet.
 constexpr int64_t kPerSlot = 2;
+// So many connections, where nobody asked for a number, are nothing to warn of.
+constexpr int kEnoughConnections = 1'000;
 
 // As many as the system allows; what is open already keeps its place below the new limit.
 int64_t RaiseLimit() {
@@ -54,13 +56,16 @@ void FitConnectionsToDescriptors(config::Config& config) {
   const int64_t descriptors = RaiseLimit();
   const int fitting = ConnectionsThatFit(config, descriptors);
   if (fitting == config.http.connections_max) return;
-  log::Warn(
-      "fewer client connections than QUEEN_HTTP_CONNECTIONS_MAX: the limit of open files "
-      "(ulimit -n) leaves room for no more",
-      {{"connections", fitting},
-       {"wanted", config.http.connections_max},
-       {"open_files", descriptors},
-       {"kept_for_the_broker", DescriptorReserve(config)}});
+  // Who asked for a number hears that it is not possible. The default is as many as fit.
+  const bool is_default = config.http.connections_max == config::Http{}.connections_max;
+  const bool enough = is_default && fitting >= kEnoughConnections;
+  log::Write(enough ? log::Level::kDebug : log::Level::kWarn,
+             "fewer client connections than QUEEN_HTTP_CONNECTIONS_MAX: the limit of open files "
+             "(ulimit -n) leaves room for no more",
+             {{"connections", fitting},
+              {"wanted", config.http.connections_max},
+              {"open_files", descriptors},
+              {"kept_for_the_broker", DescriptorReserve(config)}});
   config.http.connections_max = fitting;
 }
 

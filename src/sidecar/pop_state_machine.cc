@@ -453,9 +453,9 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
       Finish(pop, PopState::kEmpty, PopResult{});
     } else if (its_own_fault || (settles_at_once && result.outcome == pg::Outcome::kUnknown)) {
       if (settled)
-        log::Error("settled messages cannot be read", {{"queue", pop->group->queue},
-                                                       {"group", pop->group->name},
-                                                       {"error", result.status.message()}});
+        log::ErrorRarely("settled messages cannot be read", {{"queue", pop->group->queue},
+                                                             {"group", pop->group->name},
+                                                             {"error", result.status.message()}});
       Fail(pop, result.status);
     } else if (settled && may_repeat) {
       Pause(pop, stage);  // nobody else will be given them: read until it succeeds
