@@ -33,7 +33,7 @@ void Describe(Request request, Reply reply) {
   body.append(batch.ok() ? std::to_string(*batch) : batch.status().message());
   const auto number = request.query().Number("number", 1);
   body.append(number.ok() ? std::to_string(*number) : number.status().message());
-  body.append(request.query().Bool("wait") ? "wait" : "");
+  body.append(request.query().Bool("wait").ok() ? "read" : "refused");
   body.append(request.Header("X-Test").value_or("none"));
   body.append(request.TakeBody());
   reply.Send(Response::Json(200, std::move(body)));
