@@ -19,16 +19,14 @@ int32_t MakeGroup(const RawShape& shape, const std::string& queue) {
   pg::TextArray groups;
   pg::TextArray modes;
   pg::TimestampTzArray times;
-  pg::TextArray partitions;
   queues.Add(queue);
   groups.Add(kGroup);
   modes.Add("all");
   times.AddNull();
-  partitions.AddNull();
-  pg::Params params(5);
+  pg::Params params(4);
   params.Add(std::move(queues)).Add(std::move(groups)).Add(std::move(modes));
-  params.Add(std::move(times)).Add(std::move(partitions));
-  return connection.Execute(storage::kNamePops, params).Int4(0, 2);
+  params.Add(std::move(times));
+  return connection.Execute(storage::kEnsureGroups, params).Int4(0, 2);
 }
 
 struct Leased {

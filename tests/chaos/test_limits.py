@@ -28,7 +28,7 @@ SETTINGS = (
 
 @pytest.fixture(scope="module")
 def shared():
-    """(Postgres, Broker) for the whole file; the tests leave it as it was."""
+    """(Postgres, Broker, its memory at rest) for the whole file; the tests leave it as it was."""
     with contextlib.ExitStack() as stack:
         postgres = Postgres()
         stack.callback(postgres.close)
@@ -36,18 +36,18 @@ def shared():
         broker = Broker(*SETTINGS, env=postgres.env())
         stack.callback(broker.close)
         stack.callback(lambda: print(f"---- log of the broker\n{broker.log()[-10000:]}"))
-        yield postgres, broker.start()
+        broker.start()
+        yield postgres, broker, peak_memory(broker)
 
 
 @pytest.fixture
 def broker(shared):
     """The broker, held to its memory."""
-    _, broker = shared
-    at_rest = peak_memory(broker)
+    _, broker, at_rest = shared
     yield broker
     peak = peak_memory(broker)
     bound = memory_bound(at_rest, REQUEST_BYTES, 3 * ITEMS, ITEMS, CONNECTIONS)
-    print(f"limits: before {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
+    print(f"limits: at rest {at_rest >> 20} MiB, peak {peak >> 20} MiB, bound {bound >> 20} MiB")
     assert peak < bound or sanitized()  # whose memory is not the broker's
 
 
