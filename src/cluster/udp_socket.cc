@@ -85,7 +85,8 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::Bind(Loop& loop, const std::string
   if (!address) {
     return Status(
         Code::kInvalidRequest,
-        fmt::format("HOST ({}) must be a numeric address where QUEEN_UDP_PEERS is set", host));
+        fmt::format("the first address of HOST ({}) must be numeric where QUEEN_UDP_PEERS is set",
+                    host));
   }
   auto* const state = new State;
   state->handle.data = state;

@@ -47,6 +47,8 @@ constexpr int kInFlightGraceMs = 5'000;
 
 bool NotEmpty(std::string_view text) { return !text.empty(); }
 
+bool NamesAny(std::string_view text) { return !SplitCommaList(text).empty(); }
+
 // "" names none. An origin is a scheme, a host and perhaps a port; browsers send no slash after it.
 bool AreOrigins(std::string_view text) {
   for (const std::string& origin : SplitCommaList(text)) {
@@ -131,7 +133,7 @@ constexpr std::array kSettings = {
     Setting{"PORT", kServer, IntKind{At<&Config::http, &Http::port>, 0, 65535},
             "port the broker listens on; 0 takes any free one"},
     Setting{"HOST", kServer,
-            TextKind{At<&Config::http, &Http::host>, "addresses separated by commas", NotEmpty},
+            TextKind{At<&Config::http, &Http::host>, "addresses separated by commas", NamesAny},
             "addresses the broker listens on; the default is this machine only, 0.0.0.0,:: is "
             "every network"},
     Setting{"NUM_WORKERS",

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string_view>
+
+#include "base/comma_list.h"
 
 namespace queen::server {
 
@@ -24,8 +25,7 @@ std::string LocalUrl(const std::string& hosts, int port) {
   constexpr std::array<std::string_view, 5> kReachedAsLocalhost = {"0.0.0.0", "::", "127.0.0.1",
                                                                    "::1", "localhost"};
   std::string first;
-  std::istringstream list(hosts);
-  for (std::string host; std::getline(list, host, ',');) {
+  for (const std::string& host : SplitCommaList(hosts)) {
     if (std::ranges::find(kReachedAsLocalhost, host) != kReachedAsLocalhost.end()) {
       return fmt::format("http://localhost:{}", port);
     }

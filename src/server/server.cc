@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/comma_list.h"
 #include "base/log.h"
 #include "config/conninfo.h"
 #include "config/peer_list.h"
@@ -74,7 +75,7 @@ Status Server::OpenBuffer() {
 
 Status Server::OpenCluster() {
   auto opened = cluster::Cluster::Open(
-      {.host = config_.http.host,
+      {.host = SplitCommaList(config_.http.host).front(),
        .port = config_.cluster.notify_port,
        .peers = config::ParsePeerList(config_.cluster.peers, config_.cluster.notify_port).value(),
        .secret = config_.cluster.secret,

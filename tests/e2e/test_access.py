@@ -35,10 +35,7 @@ def listens(address, port):
 def test_addresses(make_broker, host, reached):
     """PostgreSQL is not needed to be reached."""
     broker = make_broker(env={"PG_HOST": "127.0.0.1", "PG_PORT": "1", "FILE_BUFFER_MAX_BYTES": "0"})
-    command = broker.command()
-    at = command.index("--host")
-    command[at:at + 2] = ["--host", host] if host else []
-    broker.command = lambda: command
+    broker.listens_on = host
     if not has_ipv6_loopback():
         reached = {**reached, "::1": False}
         if host and "::" in host:

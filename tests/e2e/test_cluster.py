@@ -131,6 +131,13 @@ def test_peers_without_a_secret_are_refused_unless_told_so(postgres, make_broker
     assert shared_state(broker)["enabled"]
 
 
+def test_brokers_listen_for_each_other_where_they_listen_by_default(postgres, make_broker):
+    broker = make_broker(env=postgres.env() | {
+        "QUEEN_UDP_PEERS": "127.0.0.1:1", "QUEEN_UDP_NOTIFY_PORT": "0", "QUEEN_SYNC_SECRET": udp.SECRET})
+    broker.listens_on = None
+    assert shared_state(broker.start())["enabled"]
+
+
 # ---- what is told
 
 

@@ -48,6 +48,7 @@ class Broker:
         os.chmod(self.directory, 0o755)  # the cluster's user passes through
         self.data_dir = data_dir or os.path.join(self.directory, "data")
         self.port = port or free_port()
+        self.listens_on = self.host  # HOST; None leaves it to the broker
         self.env = base_environment()
         self.env.update(env or {})
         self.log_path = os.path.join(self.directory, "broker.log")
@@ -76,8 +77,9 @@ class Broker:
     def command(self):
         """What `start` runs."""
         limits = ["prlimit", f"--nofile={self.descriptors}"] if self.descriptors else []
-        return limits + [self.program, "serve", "--host", self.host, "--port", str(self.port), "--data-dir",
-                self.data_dir] + self.args
+        host = ["--host", self.listens_on] if self.listens_on else []
+        return limits + [self.program, "serve", *host, "--port", str(self.port), "--data-dir",
+                         self.data_dir] + self.args
 
     def start(self, until="ready", seconds=90):
         """Starts it; returns when it is "ready" (/readyz), "live" (/livez), or at once (None)."""
