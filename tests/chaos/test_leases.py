@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from chaos.overload import Call
 from chaos.stranger import Stranger
 from proved.wire_proxy import WireProxy
 from support.acks import ack_of
@@ -64,6 +65,25 @@ def gated(make_broker, postgres, closing):
     ack(broker, pop(broker)[0])
     push(broker, 1)
     return proxy, broker
+
+
+def test_a_client_that_leaves_while_names_are_looked_up(make_broker, postgres, closing):
+    """Its pop does not stay behind, waiting for a queue that does not exist: there is room for another. (The pop
+    that waits before it is the one that is tried now and then.)"""
+    proxy = closing(WireProxy(postgres.host, postgres.port))
+    broker = make_broker("--num-workers", "1", "--sidecar-pops-max", "2",
+                         env=postgres.env(proxy.host, proxy.port)).start()
+    path = f"/api/v1/pop/queue/{QUEUE}"
+    assert broker.get(path).status == 204  # the group's start is recorded
+    waiting = Call(broker, "GET", f"{path}?wait=true&timeout=600000")
+    proxy.hold(b"find_pop_names")
+    Call(broker, "GET", f"{path}?wait=true&timeout=600000").socket.close()
+    proxy.wait_held()
+    for _ in range(2):  # one loop serves both: it has seen the end of the other
+        assert broker.get("/livez").status == 200
+    proxy.release()
+    wait_until(lambda: broker.get(path).status == 204, 30, "room for the next pop")
+    waiting.socket.close()
 
 
 def test_a_release_that_fails_is_tried_again(gated, postgres):

@@ -4,7 +4,7 @@ docs/reliability.md."""
 
 import pytest
 
-from chaos.test_overload import Call, assert_refused, peak_memory, push
+from chaos.overload import Call, assert_refused, peak_memory, push
 from support.acks import ack_of
 from support.broker import sanitized
 from support.process import wait_until
