@@ -88,7 +88,7 @@ def test_the_broker_stops_meanwhile(make_broker, postgres, pool, locked):
     waiting = pool.submit(pop, broker, PATHS[0])
     wait_until(lambda: leases_in_the_way(postgres) == 1, 30, "the lease to be sent")
     stopped = pool.submit(broker.stop)
-    wait_until(lambda: "shutting down" in broker.log(), 30, "the broker to stop")
+    wait_until(lambda: broker.try_get("/livez") is None, 30, "the broker to take no more connections")
     stranger.close()
     assert numbers(waiting.result(60)) == [1]
     assert stopped.result(60) == 0
