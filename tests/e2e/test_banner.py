@@ -9,7 +9,7 @@ import pytest
 from support.banner import read_banner
 from support.broker import Broker
 from support.postgres import PASSWORD
-from support.process import run
+from support.process import run, wait_until
 
 
 def shell(line, env=None):
@@ -63,6 +63,7 @@ def test_what_happens_is_told_to_who_debugs(make_broker, postgres):
 
 def test_programs_get_lines_instead(make_broker, postgres):
     broker = make_broker(env={"DATABASE_URL": postgres.url, "LOG_FORMAT": "json"}).start()
+    wait_until(lambda: '"message":"ready"' in broker.log(), what="the line")
     assert broker.stop() == 0
     messages = [json.loads(line)["message"] for line in broker.log().splitlines()]
     assert messages == ["listening", "schema ready", "ready", "shutting down", "stopped"]
