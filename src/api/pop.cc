@@ -137,6 +137,7 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
   if (!pop.ok()) return SendPopError(context.loop, wait, std::move(reply), pop.status());
   // The engine's answer and the client's leaving both need the reply.
   const auto shared_reply = std::make_shared<http::Reply>(std::move(reply));
+  if (pop->wait_ms > 0) shared_reply->HoldNext();
   std::string group = pop->group;
   sidecar::CancelPop cancel = context.engine.Pop(
       *std::move(pop),

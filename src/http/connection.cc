@@ -116,7 +116,7 @@ bool Connection::WantsReading() const {
 
 bool Connection::MayTake() const {
   const Limits& limits = owner_->settings_.limits;
-  return pipeline_.size() < limits.pipeline_depth_max &&
+  return pipeline_.size() < limits.pipeline_depth_max && !pipeline_.holds_next() &&
          pipeline_.request_bytes() <= limits.body_bytes_max &&
          pipeline_.response_bytes() + unwritten_bytes() <= limits.write_buffer_bytes_max;
 }
@@ -287,6 +287,10 @@ void Connection::OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback
   }
   if (slot != nullptr) slot->disconnect_told = true;
   RunCallback(callback);
+}
+
+void Connection::HoldNext(uint64_t sequence) {
+  if (state_ != State::kClosed) pipeline_.HoldNext(sequence);
 }
 
 void Connection::TellDisconnected() {

@@ -19,8 +19,9 @@
 // Rules:
 //   1. Nothing is written before the end of the loop's turn (Flush), so the replies of one turn
 //      leave in one write.
-//   2. Input that may not be served yet (pipeline full, output over its limit) waits in stash_, and
-//      once that is full in the kernel: memory is bounded whatever the client sends.
+//   2. Input that may not be served yet (pipeline full, a long poll in it, output over its limit)
+//      waits in stash_, and once that is full in the kernel: memory is bounded whatever the client
+//      sends.
 //   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
 //      forbids that, Connections asks the kernel now and then (CheckPeer).
 //   4. A body is charged to the process's RequestBudget as it arrives and until its request is
@@ -101,6 +102,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Deliver(uint64_t sequence, Response response) override;
   void Abandon(uint64_t sequence) override;
   void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) override;
+  void HoldNext(uint64_t sequence) override;
   bool connected() const override { return state_ != State::kClosed && !peer_left_; }
 
  private:

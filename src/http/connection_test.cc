@@ -275,6 +275,29 @@ struct LongPoll {
   }
 };
 
+TEST(Connection, WhatStandsBehindALongPollIsNotBegunBeforeItIsAnswered) {
+  std::vector<Reply> polls;
+  TestServer server([&](Request request, Reply reply) {
+    if (request.target() == "/now") return Echo(std::move(request), std::move(reply));
+    reply.HoldNext();
+    polls.push_back(std::move(reply));
+  });
+  TestClient client(server);
+  client.Send(GetRequest("/0") + GetRequest("/1") + GetRequest("/now"));
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(server.WaitFor([&] { return polls.size() == i + 1; }));
+    TestClient other(server);
+    EXPECT_EQ(other.Ask(GetRequest("/now")).status, 200);
+    server.OnLoop([&] {
+      EXPECT_EQ(polls.size(), i + 1);
+      polls[i].Send(Response::Json(200, std::to_string(i)));
+    });
+    EXPECT_EQ(client.Read().body, std::to_string(i));
+  }
+  EXPECT_EQ(client.Read().body, "GET /now x= ");
+  server.OnLoop([&] { polls.clear(); });
+}
+
 TEST(Connection, ALongPollIsForgottenWhenItsClientCloses) {
   LongPoll poll;
   TestServer server(poll.handler());

@@ -93,7 +93,8 @@ void Connection::OnUploadTimeout() {
 
 bool Connection::IsHeldBack() const {
   const Limits& limits = owner_->settings_.limits;
-  return continue_owed_ || pipeline_.size() >= limits.pipeline_depth_max ||
+  return continue_owed_ || pipeline_.holds_next() ||
+         pipeline_.size() >= limits.pipeline_depth_max ||
          pipeline_.request_bytes() > limits.body_bytes_max;
 }
 

@@ -1,6 +1,7 @@
 #include "http/pipeline.h"
 
 #include <cassert>
+#include <utility>
 
 namespace queen::http {
 namespace {
@@ -27,11 +28,23 @@ Pipeline::Slot* Pipeline::Find(uint64_t sequence) {
   return &slots_[front_ + (sequence - front_sequence_)];
 }
 
+void Pipeline::HoldNext(uint64_t sequence) {
+  Slot* slot = Find(sequence);
+  if (slot == nullptr || slot->holds_next) return;
+  slot->holds_next = true;
+  ++holding_;
+}
+
+void Pipeline::EndHold(Slot& slot) {
+  if (std::exchange(slot.holds_next, false)) --holding_;
+}
+
 void Pipeline::Answer(uint64_t sequence, Response response) {
   Slot* slot = Find(sequence);
   if (slot == nullptr) return;
   assert(slot->state == Slot::State::kWaiting);
   slot->state = Slot::State::kAnswered;
+  EndHold(*slot);
   slot->response = std::move(response);
   response_bytes_ += slot->response.body.size();
   // Destroyed after the slot is in order: it may own anything.
@@ -42,6 +55,7 @@ void Pipeline::Drop(uint64_t sequence) {
   Slot* slot = Find(sequence);
   if (slot == nullptr) return;
   slot->state = Slot::State::kDropped;
+  EndHold(*slot);
   const auto callback = std::move(slot->on_disconnect);
 }
 
@@ -73,6 +87,7 @@ std::vector<UniqueFunction<void()>> Pipeline::TakeDisconnectCallbacks() {
 void Pipeline::Clear() {
   front_sequence_ += size();
   front_ = 0;
+  holding_ = 0;
   request_bytes_ = 0;
   response_bytes_ = 0;
   // Destroyed last: callbacks and bodies may own anything.

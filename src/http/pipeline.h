@@ -29,6 +29,7 @@ class Pipeline {
     enum class State : uint8_t { kWaiting, kAnswered, kDropped };
     State state = State::kWaiting;
     bool disconnect_told = false;
+    bool holds_next = false;
     Traits traits;
     Response response;
     UniqueFunction<void()> on_disconnect;
@@ -36,6 +37,9 @@ class Pipeline {
 
   // Adds a request; the number names its slot.
   uint64_t Begin(const Traits& traits);
+
+  // Until this request is answered no further one should begin.
+  void HoldNext(uint64_t sequence);
 
   void Answer(uint64_t sequence, Response response);
   void Drop(uint64_t sequence);
@@ -53,17 +57,21 @@ class Pipeline {
 
   bool empty() const { return front_ == slots_.size(); }
   size_t size() const { return slots_.size() - front_; }
+  bool holds_next() const { return holding_ > 0; }
   // Bytes of the requests whose replies have not left.
   size_t request_bytes() const { return request_bytes_; }
   // Bytes of the bodies that are answered and have not left.
   size_t response_bytes() const { return response_bytes_; }
 
  private:
+  void EndHold(Slot& slot);
+
   // slots_[front_] is the oldest; those before it have left. The vector is cleared whenever it runs
   // empty, so with requests one at a time it never holds more than one.
   std::vector<Slot> slots_;
   size_t front_ = 0;
   uint64_t front_sequence_ = 0;
+  size_t holding_ = 0;  // slots with holds_next
   size_t request_bytes_ = 0;
   size_t response_bytes_ = 0;
 };

@@ -26,6 +26,7 @@ class ReplyTarget {
   virtual void Deliver(uint64_t sequence, Response response) = 0;
   virtual void Abandon(uint64_t sequence) = 0;
   virtual void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) = 0;
+  virtual void HoldNext(uint64_t sequence) = 0;
   virtual bool connected() const = 0;
 };
 
@@ -46,6 +47,11 @@ class [[nodiscard]] Reply {
   explicit operator bool() const { return target_ != nullptr; }
   // False once the end of the client's stream was seen.
   bool connected() const { return target_ != nullptr && target_->connected(); }
+
+  // The connection begins no further request before this one is answered. For requests that may
+  // wait long: what stands behind them could not be answered earlier anyway, and would wait beside
+  // them. REQUIRES: not sent yet
+  void HoldNext() { target_->HoldNext(sequence_); }
 
   // Replaces an earlier callback; runs `callback` at once when the client is gone already. It may
   // send or destroy this Reply. REQUIRES: not sent yet

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "http/reply.h"
@@ -20,11 +21,13 @@ class TestTarget final : public ReplyTarget {
   void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) override {
     on_disconnect[sequence] = std::move(callback);
   }
+  void HoldNext(uint64_t sequence) override { held.insert(sequence); }
   bool connected() const override { return is_connected; }
 
   std::map<uint64_t, Response> responses;
   std::map<uint64_t, int> abandoned;
   std::map<uint64_t, UniqueFunction<void()>> on_disconnect;
+  std::set<uint64_t> held;
   bool is_connected = true;
 };
 

@@ -13,6 +13,7 @@ from history.client import Client
 from support.broker import Broker, sanitized
 from support.postgres import Postgres
 from support.process import wait_until
+from support.shared_state import waiting
 
 BODY_BYTES, REQUEST_BYTES, REPLY_BYTES = 4 * MIB, 16 * MIB, 16 * MIB
 ITEMS = 2000
@@ -250,6 +251,20 @@ def test_requests_whose_replies_are_not_read(broker):
             bystander.rounds(1)
             _, ready, _ = select.select([], attacker.sockets, [], 0.5)
         bystander.rounds()
+
+
+def test_long_polls_in_a_row(broker):
+    """More on few connections than may wait in all: of each connection one waits, the others in the socket."""
+    bystander = Bystander(broker, "limits.polls")
+    count, depth = CONNECTIONS // 2, 64
+    assert count * depth > 2 * ITEMS
+    poll = b"GET /api/v1/pop/queue/limits.poll?wait=true&timeout=600000 HTTP/1.1\r\nHost: x\r\n\r\n"
+    with Attacker(broker) as attacker:
+        for _ in range(count):
+            attacker.connect(poll * depth)
+        wait_until(lambda: waiting(broker, "limits.poll") >= count, 60, "the polls to wait")
+        bystander.rounds()
+        assert waiting(broker, "limits.poll") == count
 
 
 # ---- descriptors

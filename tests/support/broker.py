@@ -48,7 +48,7 @@ class Broker:
         os.chmod(self.directory, 0o755)  # the cluster's user passes through
         self.data_dir = data_dir or os.path.join(self.directory, "data")
         self.port = port or free_port()
-        self.listens_on = self.host  # HOST; None leaves it to the broker
+        self.listens_on = ""  # HOST, "" = `host`; None leaves it to the broker
         self.env = base_environment()
         self.env.update(env or {})
         self.log_path = os.path.join(self.directory, "broker.log")
@@ -77,7 +77,8 @@ class Broker:
     def command(self):
         """What `start` runs."""
         limits = ["prlimit", f"--nofile={self.descriptors}"] if self.descriptors else []
-        host = ["--host", self.listens_on] if self.listens_on else []
+        listens_on = self.host if self.listens_on == "" else self.listens_on
+        host = ["--host", listens_on] if listens_on else []
         return limits + [self.program, "serve", *host, "--port", str(self.port), "--data-dir",
                          self.data_dir] + self.args
 

@@ -10,6 +10,11 @@ def shared_state(broker):
     return reply.json()
 
 
+def waiting(broker, queue):
+    """How many pops wait for the queue at this broker."""
+    return sum(entry["waiting"] for entry in shared_state(broker)["consumer_presence"] if entry["queue"] == queue)
+
+
 def peers(broker, state="alive"):
     """Those of its peers that are in that state."""
     return [peer for peer in shared_state(broker)["peers"] if peer["state"] == state]
