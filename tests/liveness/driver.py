@@ -17,7 +17,7 @@ CONNECTIONS = 40
 
 class Scene:
     """One namespace, from its first push to the end of the last wait for it. `crowded`: all want the same, which
-    is due at one instant, and nobody gives anything back."""
+    is due at one instant, and nothing happens to it after that which could wake them."""
 
     def __init__(self, client, readiness, rng, namespace, crowded=False):
         self.client, self.readiness, self.rng, self.namespace = client, readiness, rng, namespace
@@ -156,7 +156,7 @@ class Scene:
 
     async def _arrive(self, begin, end):
         """Pops come while something becomes due."""
-        arrivals = self.rng.randint(5, 40)
+        arrivals = self.rng.randint(20 if self.crowded else 5, 40)
         await asyncio.sleep(max(0.0, begin - time.monotonic()))
         for _ in range(arrivals):
             self._start(self._pop_once())
@@ -187,9 +187,9 @@ class Scene:
     async def _pop_once(self):
         rng = self.rng
         self.pops += 1
-        auto_ack = rng.random() < 0.2
+        auto_ack = not self.crowded and rng.random() < 0.2
         options = {"wait": "true", "timeout": rng.randint(*WAIT_MS), "batch": rng.choice((1, 1, 2, 10)),
-                   "partitions": rng.choice((1, 1, 1, 3)), "autoAck": str(auto_ack).lower()}
+                   "partitions": 1 if self.crowded else rng.choice((1, 1, 3)), "autoAck": str(auto_ack).lower()}
         waiter = self._waiter()
         options["consumerGroup"] = waiter.group
         path, more = self._path(waiter)
