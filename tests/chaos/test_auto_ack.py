@@ -108,3 +108,21 @@ def test_the_messages_cannot_be_read_at_first(make_broker, postgres, closing, po
     proxy.cut()
     proxy.release()
     assert numbers(waiting.result(60)) == [0]
+
+
+@pytest.mark.parametrize("wait", ["", "&wait=true&timeout=5000"], ids=["at-once", "waiting"])
+def test_what_may_be_settled_unseen_is_said(make_broker, make_proxy, postgres, wait):
+    """The connection breaks after the lease was committed and before its reply came."""
+    proxy = make_proxy(postgres.host, postgres.port)
+    broker = make_broker("--num-workers", "1", env=postgres.env(proxy.host, proxy.port)).start()
+    for number, (queue, path) in enumerate(zip(QUEUES, PATHS), start=1):
+        push(broker, queue)
+        assert numbers(pop(broker, path)) == [0]
+        push(broker, queue, 1)
+        push(broker, queue, 2)
+        proxy.cut_reply(b"pop_sm_lease")
+        reply = pop(broker, path, wait)
+        assert proxy.replies_cut() == number
+        assert settled(postgres, queue) == 2
+        assert (reply.status, reply.json()["code"]) == (503, "outcome_unknown")
+        wait_until(lambda: broker.get("/readyz").status == 200, 60, "the connections")
