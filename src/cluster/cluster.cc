@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "base/random.h"
 
 namespace queen::cluster {
@@ -107,9 +106,7 @@ void Cluster::Freed(std::string_view queue, std::string_view partition, Partitio
 
 void Cluster::Parked(std::string_view queue, std::string_view group) {
   const std::lock_guard lock(mutex_);
-  if (!running_ || !presence_.Note(queue, group, NowMs())) return;
-  presence_changed_ = true;
-  FlushSoon();
+  if (running_ && presence_.Note(queue, group, NowMs())) FlushSoon();
 }
 
 void Cluster::QueueChanged(std::string_view queue) {
@@ -136,36 +133,39 @@ void Cluster::FlushSoon() {
 
 void Cluster::Flush() {
   HintBatch batch;
-  bool presence_changed = false;
+  std::vector<PresenceAdded> added;
   {
     const std::lock_guard lock(mutex_);
     flush_posted_ = false;
     std::swap(batch, batch_);
-    presence_changed = std::exchange(presence_changed_, false);
+    added = presence_.TakeNew();
   }
   if (socket_ == nullptr) return;
-  if (presence_changed) SendPresence();
-  if (batch.empty()) return;
   for (const auto& [address, peer] : table_.peers()) {
-    if (peer.state == PeerState::kAlive) Send(peer, batch.RecordsFor(peer.slot));
+    if (peer.state != PeerState::kAlive) continue;
+    std::vector<Record> records = batch.RecordsFor(peer.slot);
+    records.insert(records.end(), added.begin(), added.end());
+    Send(peer, std::move(records));
   }
 }
 
-void Cluster::SendPresence() {
-  for (const auto& [address, peer] : table_.peers()) {
-    if (peer.state == PeerState::kAlive) SendHeartbeat(peer);
-  }
-}
-
-void Cluster::SendHeartbeat(const Peer& peer) {
+// Only who has shown our ticket hears what is waited for: other addresses may be anybody's.
+void Cluster::SendHeartbeat(const Peer& peer, const std::vector<Presence>& presence) {
   Heartbeat beat = table_.HeartbeatFor(peer);
   beat.name = options_.name;
   std::vector<Record> records = {std::move(beat)};
-  if (peer.ticket_shown != 0) {
-    const std::lock_guard lock(mutex_);
-    for (Presence& part : presence_.Parts()) records.emplace_back(std::move(part));
+  if (peer.state == PeerState::kAlive) {
+    records.insert(records.end(), presence.begin(), presence.end());
   }
   Send(peer, std::move(records));
+}
+
+// An address that nobody named gets no more bytes than came from it: whoever sends there under
+// another's address gains nothing by the answer.
+void Cluster::AnswerHello(const Peer& peer, size_t bytes) {
+  if (peer.named) return SendHeartbeat(peer, {});
+  std::vector<Record> records = {table_.HeartbeatFor(peer)};
+  if (SizeOfPacket(records) <= bytes) Send(peer, std::move(records));
 }
 
 void Cluster::Send(const Peer& peer, std::vector<Record> records) {
@@ -191,12 +191,14 @@ void Cluster::OnTick() {
   if (ticks_++ % kTicksPerResolve == 0) Resolve();
   if (table_.Tick(NowMs())) LearnInterest();
   AskWhoWaits();
+  std::vector<Presence> presence;
   {
     const std::lock_guard lock(mutex_);
     presence_.Expire(NowMs());
+    presence = presence_.TellAll();
   }
   for (const auto& [address, peer] : table_.peers()) {
-    if (peer.state != PeerState::kSelf) SendHeartbeat(peer);
+    if (peer.IsSpokenTo()) SendHeartbeat(peer, presence);
   }
   Publish();
 }
@@ -233,9 +235,17 @@ void Cluster::OnResolved(size_t place, std::vector<std::string> addresses) {
   for (const auto& some : resolved_) all.insert(all.end(), some.begin(), some.end());
   table_.SetNamed(all, NowMs());
   for (const std::string& address : resolved_[place]) {
-    if (const Peer* const peer = table_.Find(address)) SendHeartbeat(*peer);
+    WarnIfOutOfReach(address);
+    if (const Peer* const peer = table_.Find(address)) SendHeartbeat(*peer, {});
   }
   LearnInterest();
+}
+
+void Cluster::WarnIfOutOfReach(const std::string& address) {
+  if (warned_of_reach_ || !socket_->is_loopback() || IsOnThisMachine(address)) return;
+  warned_of_reach_ = true;
+  log::Warn("a peer is on another machine, and HOST lets nobody but this one reach the broker",
+            {{"peer", address}, {"host", options_.host}});
 }
 
 // ---- receiving
@@ -244,7 +254,7 @@ void Cluster::OnDatagram(std::string_view datagram, const std::string& from) {
   Count(counters_.packets_received);
   const Decoded decoded = DecodePacket(datagram, options_.secret);
   if (const auto* const fault = std::get_if<PacketFault>(&decoded)) {
-    CountFault(*fault);
+    OnFault(*fault, from);
     return;
   }
   const Packet& packet = std::get<Packet>(decoded);
@@ -263,7 +273,7 @@ void Cluster::OnDatagram(std::string_view datagram, const std::string& from) {
       Count(counters_.dropped_not_acquainted);
       break;
     case Verdict::kEstablished:
-      log::Info("a broker is there", {{"address", from}});
+      log::Write(options_.course_level, "a broker is there", {{"address", from}});
       break;
     case Verdict::kAccepted:
       break;
@@ -275,13 +285,21 @@ void Cluster::OnDatagram(std::string_view datagram, const std::string& from) {
   }
   const bool accepted = verdict == Verdict::kAccepted || verdict == Verdict::kEstablished;
   if (accepted) Act(from, packet);
-  if (verdict == Verdict::kHello || verdict == Verdict::kEstablished) {
-    SendHeartbeat(*table_.Find(from));
-  }
-  if (verdict == Verdict::kEstablished) LearnInterest();
+  if (verdict == Verdict::kHello) AnswerHello(*table_.Find(from), datagram.size());
+  if (verdict == Verdict::kEstablished) Welcome(*table_.Find(from));
 }
 
-void Cluster::CountFault(PacketFault fault) {
+void Cluster::Welcome(const Peer& peer) {
+  std::vector<Presence> presence;
+  {
+    const std::lock_guard lock(mutex_);
+    presence = presence_.Parts();
+  }
+  SendHeartbeat(peer, presence);
+  LearnInterestSoon();
+}
+
+void Cluster::OnFault(PacketFault fault, const std::string& from) {
   switch (fault) {
     case PacketFault::kTruncated:
       return Count(counters_.dropped_truncated);
@@ -290,6 +308,8 @@ void Cluster::CountFault(PacketFault fault) {
     case PacketFault::kOtherVersion:
       return Count(counters_.dropped_other_version);
     case PacketFault::kForged:
+      log::WarnRarely("a packet's signature is wrong: brokers need the same QUEEN_SYNC_SECRET",
+                      {{"from", from}});
       return Count(counters_.dropped_forged);
   }
 }
@@ -299,6 +319,8 @@ void Cluster::Act(const std::string& from, const Packet& packet) {
   for (const Record& record : packet.records) {
     if (const auto* const presence = std::get_if<Presence>(&record)) {
       presence_changed |= table_.TakePresence(from, *presence);
+    } else if (const auto* const added = std::get_if<PresenceAdded>(&record)) {
+      presence_changed |= table_.TakePresence(from, *added, NowMs());
     } else if (const auto* const pushed = std::get_if<MessageAvailable>(&record)) {
       Look(*pushed);
     } else if (const auto* const freed = std::get_if<PartitionFree>(&record)) {
@@ -309,7 +331,7 @@ void Cluster::Act(const std::string& from, const Packet& packet) {
       look_at_settings_();
     }
   }
-  if (presence_changed) LearnInterest();
+  if (presence_changed) LearnInterestSoon();
 }
 
 void Cluster::Look(const MessageAvailable& hint) {
@@ -351,6 +373,14 @@ void Cluster::LearnInterest() {
   }
   anyone_there_ = table_.alive() > 0;
   Publish();
+}
+
+void Cluster::LearnInterestSoon() {
+  if (std::exchange(learn_posted_, true)) return;
+  loop_.Post([this] {
+    learn_posted_ = false;
+    LearnInterest();
+  });
 }
 
 void Cluster::Publish() {

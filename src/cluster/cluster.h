@@ -9,7 +9,8 @@
 //   PARTITION_FREE           peers with consumers of that group         tries to lease it
 //   QUEUE_CHANGED            all                                        reads the tail and the
 //   limits MAINTENANCE_CHANGED      all                                        reads the flags
-//   heartbeat, presence      all, each second; presence when it grows   -
+//   heartbeat                named or alive, each second                -
+//   presence                 alive, each second; what is new, at once   -
 //
 // One thread with a loop of its own, which has the socket and the table of peers. The sidecars call
 // it from their threads: what they tell is gathered under a mutex and sent in the thread's next
@@ -26,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/log.h"
 #include "cluster/hint_batch.h"
 #include "cluster/peer_table.h"
 #include "cluster/presence.h"
@@ -42,7 +44,8 @@ struct ClusterOptions {
   int port = 0;
   std::vector<config::PeerName> peers;
   std::string secret;
-  std::string name;  // of this broker, for people
+  std::string name;                             // of this broker, for people
+  log::Level course_level = log::Level::kInfo;  // of lines about the course of things
 };
 
 // Written by the thread, read by any.
@@ -108,19 +111,25 @@ class Cluster final : public sidecar::PeerHints {
   void AskWhoWaits();
   void Resolve();
   void OnResolved(size_t place, std::vector<std::string> addresses);
+  void WarnIfOutOfReach(const std::string& address);
   void OnDatagram(std::string_view datagram, const std::string& from);
-  void CountFault(PacketFault fault);
+  void OnFault(PacketFault fault, const std::string& from);
+  // The first answer to a peer that has shown its ticket.
+  void Welcome(const Peer& peer);
   void Act(const std::string& from, const Packet& packet);
   void Look(const MessageAvailable& hint);
   void Look(const PartitionFree& hint);
   void LookAtQueues();
   void Flush();
-  void SendPresence();
-  void SendHeartbeat(const Peer& peer);
+  void SendHeartbeat(const Peer& peer, const std::vector<Presence>& presence);
+  // `bytes` is the size of what is answered.
+  void AnswerHello(const Peer& peer, size_t bytes);
   void Send(const Peer& peer, std::vector<Record> records);
   // Has what was gathered sent in the next turn of the loop. REQUIRES: mutex_ is held
   void FlushSoon();
   void LearnInterest();
+  // The same, once for all that is heard in this turn of the loop.
+  void LearnInterestSoon();
   void Publish();
 
   const ClusterOptions options_;
@@ -140,6 +149,8 @@ class Cluster final : public sidecar::PeerHints {
   std::shared_ptr<const bool> alive_;               // names asked for after it are of no use
   int64_t ticks_ = 0;
   uint64_t sequence_ = 0;
+  bool learn_posted_ = false;
+  bool warned_of_reach_ = false;
 
   std::atomic<bool> anyone_there_{false};
   std::atomic<bool> anyone_waits_{false};
@@ -149,7 +160,6 @@ class Cluster final : public sidecar::PeerHints {
   Interest interest_;
   HintBatch batch_;
   LocalPresence presence_;
-  bool presence_changed_ = false;
   bool flush_posted_ = false;
   std::vector<PeerStatus> published_;
 };

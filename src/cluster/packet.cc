@@ -21,6 +21,7 @@ enum class Type : uint8_t {
   kPartitionFree = 4,
   kQueueChanged = 5,
   kMaintenanceChanged = 6,
+  kPresenceAdded = 7,
 };
 
 // ---- writing
@@ -44,6 +45,14 @@ void PutPartitions(std::string& out, const std::vector<HintedPartition>& partiti
   }
 }
 
+void PutEntries(std::string& out, const std::vector<Presence::Entry>& entries) {
+  PutInt(out, entries.size(), 2);
+  for (const Presence::Entry& entry : entries) {
+    PutInt(out, entry.queue, 8);
+    PutInt(out, entry.group, 8);
+  }
+}
+
 struct WriteBody {
   std::string& out;
 
@@ -57,12 +66,12 @@ struct WriteBody {
     PutInt(out, presence.parts, 2);
     PutInt(out, presence.part, 2);
     PutInt(out, presence.everything ? 1 : 0, 1);
-    PutInt(out, presence.entries.size(), 2);
-    for (const Presence::Entry& entry : presence.entries) {
-      PutInt(out, entry.queue, 8);
-      PutInt(out, entry.group, 8);
-    }
+    PutEntries(out, presence.entries);
     return Type::kPresence;
+  }
+  Type operator()(const PresenceAdded& added) const {
+    PutEntries(out, added.entries);
+    return Type::kPresenceAdded;
   }
   Type operator()(const MessageAvailable& hint) const {
     PutName(out, hint.queue);
@@ -126,6 +135,16 @@ class Reader {
     }
     return partitions;
   }
+  std::vector<Presence::Entry> Entries() {
+    std::vector<Presence::Entry> entries;
+    for (uint64_t left = Int(2); left > 0 && !failed_; --left) {
+      Presence::Entry entry;
+      entry.queue = Int(8);
+      entry.group = Int(8);
+      entries.push_back(entry);
+    }
+    return entries;
+  }
 
   bool empty() const { return data_.empty(); }
   // Everything was there, and nothing is left.
@@ -142,12 +161,7 @@ Presence ReadPresence(Reader& reader) {
   presence.parts = static_cast<uint16_t>(reader.Int(2));
   presence.part = static_cast<uint16_t>(reader.Int(2));
   presence.everything = reader.Int(1) != 0;
-  for (uint64_t left = reader.Int(2); left > 0 && !reader.failed(); --left) {
-    Presence::Entry entry;
-    entry.queue = reader.Int(8);
-    entry.group = reader.Int(8);
-    presence.entries.push_back(entry);
-  }
+  presence.entries = reader.Entries();
   return presence;
 }
 
@@ -180,6 +194,8 @@ std::optional<Record> ReadBody(Type type, Reader& reader) {
       return QueueChanged{reader.Name()};
     case Type::kMaintenanceChanged:
       return MaintenanceChanged{};
+    case Type::kPresenceAdded:
+      return PresenceAdded{reader.Entries()};
   }
   return std::nullopt;
 }
@@ -266,6 +282,12 @@ Decoded DecodePacket(std::string_view datagram, std::string_view secret) {
   }
   if (reader.failed()) return PacketFault::kMalformed;
   return packet;
+}
+
+size_t SizeOfPacket(const std::vector<Record>& records) {
+  size_t size = kHeaderBytes + kMacBytes;
+  for (const Record& record : records) size += SizeOf(record);
+  return size;
 }
 
 std::vector<std::vector<Record>> SplitRecords(std::vector<Record> records, size_t& left_out) {

@@ -27,6 +27,8 @@ namespace queen::cluster {
 
 constexpr uint8_t kPacketVersion = 1;
 constexpr size_t kPacketBytesMax = 1'200;
+// In the place of a group's hash in Presence: any group of the queue.
+constexpr uint64_t kAnyGroup = 0;
 
 using SessionId = std::array<char, 16>;
 
@@ -59,6 +61,12 @@ struct Presence {
   std::vector<Entry> entries;
 };
 
+// These are waited for too: what began since the last Presence. A broker that does not know this
+// record hears of them in the next Presence.
+struct PresenceAdded {
+  std::vector<Presence::Entry> entries;
+};
+
 struct HintedPartition {
   PartitionId id;
   std::string name;
@@ -85,7 +93,7 @@ struct QueueChanged {
 struct MaintenanceChanged {};
 
 using Record = std::variant<Heartbeat, Presence, MessageAvailable, PartitionFree, QueueChanged,
-                            MaintenanceChanged>;
+                            MaintenanceChanged, PresenceAdded>;
 
 struct Packet {
   PacketHeader header;
@@ -101,6 +109,9 @@ using Decoded = std::variant<Packet, PacketFault>;
 Decoded DecodePacket(std::string_view datagram, std::string_view secret);
 // REQUIRES: the records came from SplitRecords, or fit
 std::string EncodePacket(const Packet& packet, std::string_view secret);
+
+// How long a packet with these records is.
+size_t SizeOfPacket(const std::vector<Record>& records);
 
 // The records divided into lists that fit in one packet each, in order; long lists of partitions
 // are cut. What fits in no packet is left out and counted in `left_out`.

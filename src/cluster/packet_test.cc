@@ -30,7 +30,8 @@ Packet Sample() {
                     MessageAvailable{"orders", {{PartitionId{5}, "a"}, {PartitionId{6}, ""}}},
                     PartitionFree{"orders", "billing", {{PartitionId{5}, "a"}}},
                     QueueChanged{""},
-                    MaintenanceChanged{}};
+                    MaintenanceChanged{},
+                    PresenceAdded{{{8, 9}, {10, kAnyGroup}}}};
   return packet;
 }
 
@@ -58,12 +59,14 @@ TEST(PacketTest, EverythingComesBack) {
   const Packet& packet = std::get<Packet>(decoded);
   EXPECT_EQ(packet.header.sequence, 42U);
   EXPECT_EQ(packet.header.ticket, 0x1122334455667788ULL);
-  ASSERT_EQ(packet.records.size(), 6U);
+  ASSERT_EQ(packet.records.size(), 7U);
   EXPECT_EQ(std::get<Heartbeat>(packet.records[0]).name, "broker-1");
   EXPECT_EQ(std::get<Presence>(packet.records[1]).entries[1].group, ~uint64_t{0});
   EXPECT_EQ(std::get<MessageAvailable>(packet.records[2]).partitions[1].id, PartitionId{6});
   EXPECT_EQ(std::get<PartitionFree>(packet.records[3]).group, "billing");
+  EXPECT_EQ(std::get<PresenceAdded>(packet.records[6]).entries[0].group, 9U);
   EXPECT_EQ(EncodePacket(packet, kSecret), bytes);
+  EXPECT_EQ(SizeOfPacket(packet.records), bytes.size());
 }
 
 TEST(PacketTest, ThePublishedHmacOfRfc4231) {

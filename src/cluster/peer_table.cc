@@ -2,13 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace queen::cluster {
 
+namespace {
+
+// When a peer last said anything.
+int64_t LastMs(const Peer& peer) { return std::max(peer.heard_ms, peer.replies_ms); }
+
+}  // namespace
+
 size_t Peer::PresenceSize() const {
-  size_t size = 0;
-  for (const auto& [part, entries] : presence) size += entries.size();
-  return size;
+  std::set<Presence::Entry> all;
+  for (const auto& [part, entries] : presence) all.insert(entries.begin(), entries.end());
+  for (const auto& [entry, until_ms] : presence_added) all.insert(entry);
+  return all.size();
 }
 
 Peer* PeerTable::Find(const std::string& address) {
@@ -16,15 +25,21 @@ Peer* PeerTable::Find(const std::string& address) {
   return known == peers_.end() ? nullptr : &known->second;
 }
 
-// Whoever the configuration names takes the place of one that it does not name.
-Peer* PeerTable::FindOrAdd(const std::string& address, bool named) {
-  if (Peer* const known = Find(address)) return known;
-  if (named && peers_.size() == kPeersMax) {
-    const auto other = std::find_if(peers_.begin(), peers_.end(), [](const auto& item) {
-      return !item.second.named && item.second.state != PeerState::kAlive;
-    });
-    if (other != peers_.end()) peers_.erase(other);
+// Whoever comes takes the place of one that is neither named nor alive: of the one that has been
+// silent for longest, so that two who are about to meet are not parted by strangers.
+void PeerTable::MakeRoom() {
+  auto oldest = peers_.end();
+  for (auto item = peers_.begin(); item != peers_.end(); ++item) {
+    const Peer& peer = item->second;
+    if (peer.named || peer.state == PeerState::kAlive) continue;
+    if (oldest == peers_.end() || LastMs(peer) < LastMs(oldest->second)) oldest = item;
   }
+  if (oldest != peers_.end()) peers_.erase(oldest);
+}
+
+Peer* PeerTable::FindOrAdd(const std::string& address) {
+  if (Peer* const known = Find(address)) return known;
+  if (peers_.size() == kPeersMax) MakeRoom();
   std::array<bool, kPeersMax> taken{};
   for (const auto& [other, peer] : peers_) taken[peer.slot] = true;
   const auto free = std::find(taken.begin(), taken.end(), false);
@@ -40,13 +55,13 @@ void PeerTable::SetNamed(const std::vector<std::string>& addresses, int64_t now_
     peer.named = std::find(addresses.begin(), addresses.end(), address) != addresses.end();
   }
   for (const std::string& address : addresses) {
-    if (Peer* const peer = FindOrAdd(address, true)) peer->named = true;
+    if (Peer* const peer = FindOrAdd(address)) peer->named = true;
   }
   Tick(now_ms);
 }
 
 Verdict PeerTable::Receive(const std::string& from, const PacketHeader& header, int64_t now_ms) {
-  Peer* const peer = FindOrAdd(from, false);
+  Peer* const peer = FindOrAdd(from);
   if (peer == nullptr) return Verdict::kTooMany;
   if (header.session == self_) {
     // A packet of ours that somebody sends back must not silence a peer that lives there.
@@ -108,7 +123,8 @@ void PeerTable::TakeHeartbeat(const std::string& from, Verdict verdict, const He
   // Whoever is established says it in packets that are accepted. A hello is the way to begin.
   if (!accepted && peer->state == PeerState::kAlive) return;
   peer->ticket_shown = beat.ticket;
-  if (accepted) peer->name = beat.name;
+  // Answers to strangers have none.
+  if (accepted && !beat.name.empty()) peer->name = beat.name;
 }
 
 bool PeerTable::TakePresence(const std::string& from, const Presence& presence) {
@@ -121,10 +137,20 @@ bool PeerTable::TakePresence(const std::string& from, const Presence& presence) 
     peer->presence_parts = presence.parts;
     changed = true;
   }
+  for (const Presence::Entry& entry : presence.entries) peer->presence_added.erase(entry);
   std::vector<Presence::Entry>& entries = peer->presence[presence.part];
   if (entries == presence.entries) return changed;
   entries = presence.entries;
   return true;
+}
+
+bool PeerTable::TakePresence(const std::string& from, const PresenceAdded& added, int64_t now_ms) {
+  Peer* const peer = Find(from);
+  if (peer == nullptr) return false;
+  for (const Presence::Entry& entry : added.entries) {
+    peer->presence_added[entry] = now_ms + kAddedMs;
+  }
+  return !added.entries.empty();
 }
 
 bool PeerTable::Tick(int64_t now_ms) {
@@ -139,12 +165,13 @@ bool PeerTable::Tick(int64_t now_ms) {
       peer.state = PeerState::kUnknown;
       changed = true;
     }
+    changed |= std::erase_if(peer.presence_added,
+                             [&](const auto& added) { return now_ms >= added.second; }) > 0;
   }
   changed |= std::erase_if(peers_, [&](const auto& item) {
                const Peer& peer = item.second;
                if (peer.named || peer.state == PeerState::kAlive) return false;
-               const int64_t last_ms = std::max(peer.heard_ms, peer.replies_ms);
-               return now_ms - last_ms >= kForgetAfterMs;
+               return now_ms - LastMs(peer) >= kForgetAfterMs;
              }) > 0;
   return changed;
 }
@@ -172,6 +199,7 @@ void PeerTable::DropPresence(Peer& peer) {
   peer.presence.clear();
   peer.presence_parts = 0;
   peer.waits_for_everything = false;
+  peer.presence_added.clear();
 }
 
 }  // namespace queen::cluster

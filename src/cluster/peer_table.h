@@ -21,7 +21,11 @@
 //               self     this process answers there
 //
 // Addresses are those that the configured names resolve to, and those of brokers that know ours
-// while we do not know theirs. The latter are forgotten some time after they have died.
+// while we do not know theirs. The latter are forgotten some time after they have died, and before
+// that when their place is needed.
+//
+// The address of a packet proves nothing: somebody who has recorded one sends it from any. So an
+// address that is neither named nor alive is only answered, never spoken to unasked.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +71,15 @@ struct Peer {
   std::map<uint16_t, std::vector<Presence::Entry>> presence;
   uint16_t presence_parts = 0;
   bool waits_for_everything = false;
+  // What came on top, and until when it counts if no part takes it up.
+  std::map<Presence::Entry, int64_t> presence_added;
 
+  // How many (queue, group)s it waits for.
   size_t PresenceSize() const;
+  // Whether heartbeats go to it each second.
+  bool IsSpokenTo() const {
+    return state == PeerState::kAlive || (named && state != PeerState::kSelf);
+  }
 };
 
 // What is to be done with a packet.
@@ -88,6 +99,7 @@ class PeerTable {
   static constexpr int64_t kDeadAfterMs = 5'000;
   static constexpr int64_t kForgetAfterMs = 60'000;  // a dead one that is not named any more
   static constexpr int64_t kSelfMs = 30'000;         // then it is looked again
+  static constexpr int64_t kAddedMs = 2'500;         // more than two heartbeats
   static constexpr int kHelloRepliesPerSecond = 10;
   static constexpr size_t kPeersMax = 64;
   static constexpr size_t kCandidatesMax = 4;
@@ -103,6 +115,7 @@ class PeerTable {
   void TakeHeartbeat(const std::string& from, Verdict verdict, const Heartbeat& beat);
   // Of a packet that was accepted; whether anything changed.
   bool TakePresence(const std::string& from, const Presence& presence);
+  bool TakePresence(const std::string& from, const PresenceAdded& added, int64_t now_ms);
   // Time passes: the silent die, the forgotten leave. Whether any did.
   bool Tick(int64_t now_ms);
 
@@ -114,7 +127,8 @@ class PeerTable {
   size_t alive() const;
 
  private:
-  Peer* FindOrAdd(const std::string& address, bool named);
+  Peer* FindOrAdd(const std::string& address);
+  void MakeRoom();
   Verdict Hello(Peer& peer, const SessionId& session, int64_t now_ms);
   void Establish(Peer& peer, const Peer::Candidate& candidate);
   static void DropPresence(Peer& peer);

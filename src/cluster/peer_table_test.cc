@@ -195,11 +195,54 @@ TEST_F(PeerTableTest, ThereIsRoomForTheNamedHoweverManyCome) {
     Node stranger("10.1.0." + std::to_string(i) + ":1", 'x');
     EXPECT_EQ(Send(stranger, b_), Verdict::kHello);
   }
-  Node late("10.2.0.1:1", 'y');
-  EXPECT_EQ(Send(late, b_), Verdict::kTooMany);
   b_.table().SetNamed({a_.address()}, now_ms_);
   ASSERT_NE(b_.table().Find(a_.address()), nullptr);
   Meet(a_, b_);
+}
+
+TEST_F(PeerTableTest, ANewBrokerTakesThePlaceOfAStrangerAndOfNobodyElse) {
+  b_.table().SetNamed({a_.address()}, now_ms_);
+  Node known("10.3.0.1:1", 'k');
+  Meet(known, b_);
+  for (size_t i = 2; i < PeerTable::kPeersMax; ++i) {
+    now_ms_ += 1;
+    Node stranger("10.1.0." + std::to_string(i) + ":1", 'x');
+    EXPECT_EQ(Send(stranger, b_), Verdict::kHello);
+  }
+  Node late("10.2.0.1:1", 'y');
+  EXPECT_EQ(Send(late, b_), Verdict::kHello);
+  EXPECT_EQ(b_.table().Find("10.1.0.2:1"), nullptr) << "the one that was silent for longest";
+  EXPECT_NE(b_.table().Find("10.1.0.3:1"), nullptr);
+  EXPECT_NE(b_.table().Find(a_.address()), nullptr);
+  EXPECT_EQ(b_.StateOf(known), PeerState::kAlive);
+  EXPECT_EQ(b_.table().peers().size(), PeerTable::kPeersMax);
+}
+
+TEST_F(PeerTableTest, ThereIsNoRoomWhereAllAreAlive) {
+  for (size_t i = 0; i < PeerTable::kPeersMax; ++i) {
+    Node other("10.1.0." + std::to_string(i) + ":1", 'x');
+    Meet(other, b_);
+  }
+  EXPECT_EQ(Send(a_, b_), Verdict::kTooMany);
+  EXPECT_EQ(b_.table().alive(), PeerTable::kPeersMax);
+}
+
+TEST_F(PeerTableTest, OnlyTheNamedAndTheLivingAreSpokenToUnasked) {
+  a_.table().SetNamed({b_.address()}, now_ms_);
+  EXPECT_TRUE(a_.table().Find(b_.address())->IsSpokenTo());
+  EXPECT_EQ(Send(a_, b_), Verdict::kHello);
+  EXPECT_FALSE(b_.table().Find(a_.address())->IsSpokenTo());
+  EXPECT_EQ(Send(b_, a_), Verdict::kHello);
+  EXPECT_EQ(Send(a_, b_), Verdict::kEstablished);
+  EXPECT_TRUE(b_.table().Find(a_.address())->IsSpokenTo());
+
+  const Packet recorded = a_.HeartbeatTo(b_);
+  EXPECT_EQ(b_.Hear("10.9.0.1:1", recorded, now_ms_), Verdict::kHello);
+  EXPECT_FALSE(b_.table().Find("10.9.0.1:1")->IsSpokenTo());
+
+  now_ms_ += PeerTable::kDeadAfterMs;
+  b_.table().Tick(now_ms_);
+  EXPECT_FALSE(b_.table().Find(a_.address())->IsSpokenTo()) << "it names us and will be heard";
 }
 
 // ---- who waits for what
@@ -238,6 +281,71 @@ TEST_F(PeerTableTest, PresenceInPartsSurvivesTheLossOfOne) {
   EXPECT_TRUE(b_.table().TakePresence(a_.address(), parts[1]));
   EXPECT_FALSE(b_.table().TakePresence(a_.address(), parts[1]));
   EXPECT_EQ(b_.table().Find(a_.address())->PresenceSize(), 200U);
+}
+
+TEST_F(PeerTableTest, WhatIsNewIsToldAloneAndTakenUpByTheNextWhole) {
+  Meet(a_, b_);
+  LocalPresence waiting;
+  for (int i = 0; i < 200; ++i) waiting.Note("q" + std::to_string(i), "g", now_ms_);
+  for (const Presence& part : waiting.TellAll()) b_.table().TakePresence(a_.address(), part);
+  EXPECT_TRUE(waiting.TakeNew().empty());
+
+  EXPECT_TRUE(waiting.Note("orders", "billing", now_ms_));
+  EXPECT_FALSE(waiting.Note("orders", "billing", now_ms_));
+  const std::vector<PresenceAdded> added = waiting.TakeNew();
+  ASSERT_EQ(added.size(), 1U);
+  ASSERT_EQ(added[0].entries.size(), 1U);
+  EXPECT_TRUE(waiting.TakeNew().empty());
+  EXPECT_TRUE(b_.table().TakePresence(a_.address(), added[0], now_ms_));
+  EXPECT_EQ(b_.table().Find(a_.address())->PresenceSize(), 201U);
+  EXPECT_NE(Interest::Of(b_.table().peers()).InFreed("orders", "billing"), 0U);
+
+  for (const Presence& part : waiting.TellAll()) b_.table().TakePresence(a_.address(), part);
+  EXPECT_EQ(b_.table().Find(a_.address())->PresenceSize(), 201U);
+  EXPECT_TRUE(b_.table().Find(a_.address())->presence_added.empty());
+}
+
+TEST_F(PeerTableTest, WhatIsNewCountsForAMomentIfTheNextWholeIsLost) {
+  Meet(a_, b_);
+  LocalPresence waiting;
+  waiting.Note("orders", "billing", now_ms_);
+  b_.table().TakePresence(a_.address(), waiting.TakeNew().front(), now_ms_);
+  now_ms_ += PeerTable::kAddedMs - 1;
+  EXPECT_FALSE(b_.table().Tick(now_ms_));
+  EXPECT_FALSE(Interest::Of(b_.table().peers()).empty());
+  now_ms_ += 1;
+  EXPECT_TRUE(b_.table().Tick(now_ms_));
+  EXPECT_TRUE(Interest::Of(b_.table().peers()).empty());
+}
+
+TEST_F(PeerTableTest, TooManyGroupsAreToldAsTheirQueue) {
+  Meet(a_, b_);
+  LocalPresence waiting;
+  waiting.TellAll();
+  for (int i = 0; i < 10'000; ++i) waiting.Note("q", "g" + std::to_string(i), now_ms_);
+  size_t told = 0;
+  for (const PresenceAdded& added : waiting.TakeNew()) told += added.entries.size();
+  EXPECT_EQ(told, LocalPresence::kEntriesMax + 1) << "each of the first, then the queue";
+
+  const std::vector<Presence> parts = waiting.TellAll();
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].entries.size(), 1U);
+  b_.table().TakePresence(a_.address(), parts[0]);
+  const Interest interest = Interest::Of(b_.table().peers());
+  EXPECT_NE(interest.InPushed("q", {}), 0U);
+  EXPECT_NE(interest.InPushed("q", {"g0"}), 0U) << "others may wait";
+  EXPECT_NE(interest.InFreed("q", "g9999"), 0U);
+  EXPECT_EQ(interest.InPushed("another", {}), 0U);
+  EXPECT_FALSE(waiting.Note("q", "one more", now_ms_)) << "it was told of any group";
+  EXPECT_TRUE(waiting.Note("another", "g", now_ms_));
+}
+
+TEST_F(PeerTableTest, WhatIsToldAtOnceIsBounded) {
+  LocalPresence waiting;
+  for (int i = 0; i < 10'000; ++i) waiting.Note("q" + std::to_string(i), "g", now_ms_);
+  EXPECT_EQ(waiting.TakeNew().size(), 2 * LocalPresence::kPartsMax);
+  EXPECT_TRUE(waiting.TellAll().front().everything);
+  EXPECT_FALSE(waiting.Note("another", "g", now_ms_));
 }
 
 TEST_F(PeerTableTest, TooManyToTellIsEverything) {

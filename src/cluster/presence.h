@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,29 +18,41 @@
 
 namespace queen::cluster {
 
+// What is new is told at once, everything each second. The amount is bounded, however many wait:
+// more than kEntriesMax are told as their queues, with any group, and more queues than that as
+// everything.
 class LocalPresence {
  public:
   // A consumer that was served comes back; it is believed to wait meanwhile.
   static constexpr int64_t kLingerMs = 2'500;
   static constexpr size_t kEntriesPerPart = 60;
-  static constexpr size_t kPartsMax = 64;
+  static constexpr size_t kPartsMax = 16;
+  static constexpr size_t kEntriesMax = kEntriesPerPart * kPartsMax;
 
-  // A consumer waits. True when none did before.
+  // A consumer waits. True when the peers are to hear of it at once: TakeNew has it.
   bool Note(std::string_view queue, std::string_view group, int64_t now_ms);
   // Forgets those that nobody has waited for of late; whether there were any.
   bool Expire(int64_t now_ms);
   // As the peers are told: always at least one part, so that they hear of the last one's end.
   std::vector<Presence> Parts() const;
-
-  struct Waited {
-    std::string queue;
-    std::string group;
-    int64_t noted_ms = 0;
-  };
-  const std::map<Presence::Entry, Waited>& entries() const { return entries_; }
+  // As Parts, for all peers: what they are told after it is what is new since then.
+  std::vector<Presence> TellAll();
+  // What Note has found since the last TellAll and TakeNew.
+  std::vector<PresenceAdded> TakeNew();
 
  private:
-  std::map<Presence::Entry, Waited> entries_;
+  // More than this between two TellAll wait for the second one.
+  static constexpr size_t kToldMax = 2 * kEntriesMax;
+
+  bool TellAtOnce(const Presence::Entry& entry);
+  // Nothing: there are too many.
+  std::optional<std::vector<Presence::Entry>> Listed() const;
+
+  std::map<Presence::Entry, int64_t> entries_;  // and when each was noted
+  // What the peers were told by the last TellAll and since.
+  bool told_everything_ = false;
+  std::set<Presence::Entry> told_;
+  std::vector<Presence::Entry> new_;
 };
 
 class Interest {
@@ -53,12 +67,15 @@ class Interest {
   PeerSet InFreed(std::string_view queue, std::string_view group) const;
 
  private:
-  struct Group {
-    uint64_t group = 0;
-    PeerSet peers = 0;
+  struct Queue {
+    PeerSet peers = 0;  // with consumers of any group
+    std::unordered_map<uint64_t, PeerSet> by_group;
   };
+
+  void Add(const Presence::Entry& entry, PeerSet peer);
+
   PeerSet everything_ = 0;
-  std::unordered_map<uint64_t, std::vector<Group>> by_queue_;
+  std::unordered_map<uint64_t, Queue> by_queue_;
 };
 
 }  // namespace queen::cluster

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <uv.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -43,6 +44,24 @@ std::optional<sockaddr_storage> AddressOf(const std::string& text) {
   const auto peers = config::ParsePeerList(text, 0);
   if (!peers || peers->size() != 1) return std::nullopt;
   return AddressOf(peers->front().host, peers->front().port);
+}
+
+bool IsLoopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr);
+  }
+  return ntohl(reinterpret_cast<const sockaddr_in*>(&address)->sin_addr.s_addr) >> 24 ==
+         IN_LOOPBACKNET;
+}
+
+bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
+  if (a.ss_family != b.ss_family) return false;
+  if (a.ss_family == AF_INET6) {
+    return IN6_ARE_ADDR_EQUAL(&reinterpret_cast<const sockaddr_in6*>(&a)->sin6_addr,
+                              &reinterpret_cast<const sockaddr_in6*>(&b)->sin6_addr);
+  }
+  return reinterpret_cast<const sockaddr_in*>(&a)->sin_addr.s_addr ==
+         reinterpret_cast<const sockaddr_in*>(&b)->sin_addr.s_addr;
 }
 
 struct Question {
@@ -93,6 +112,7 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::Bind(Loop& loop, const std::string
   uv_udp_init(loop.uv(), &state->handle);
   std::unique_ptr<UdpSocket> socket(new UdpSocket(state));
   socket->family_ = address->ss_family;
+  socket->is_loopback_ = IsLoopback(*address);
   if (const int bound =
           uv_udp_bind(&state->handle, reinterpret_cast<const sockaddr*>(&*address), 0);
       bound != 0) {
@@ -138,6 +158,22 @@ bool UdpSocket::Send(const std::string& to, std::string_view datagram) {
       uv_buf_init(const_cast<char*>(datagram.data()), static_cast<unsigned>(datagram.size()));
   return uv_udp_try_send(&state_->handle, &buffer, 1,
                          reinterpret_cast<const sockaddr*>(&*address)) >= 0;
+}
+
+bool IsOnThisMachine(const std::string& address) {
+  const std::optional<sockaddr_storage> asked = AddressOf(address);
+  if (!asked) return false;
+  if (IsLoopback(*asked)) return true;
+  uv_interface_address_t* interfaces = nullptr;
+  int count = 0;
+  if (uv_interface_addresses(&interfaces, &count) != 0) return false;
+  const bool found = std::any_of(interfaces, interfaces + count, [&](const auto& interface) {
+    sockaddr_storage own{};
+    std::memcpy(&own, &interface.address, sizeof interface.address);
+    return SameHost(own, *asked);
+  });
+  uv_free_interface_addresses(interfaces, count);
+  return found;
 }
 
 void ResolvePeer(Loop& loop, const config::PeerName& name, int family,

@@ -30,6 +30,8 @@ class UdpSocket {
   int port() const { return port_; }
   // AF_INET or AF_INET6: the kind of addresses it reaches.
   int family() const { return family_; }
+  // Whether it is bound to an address that other machines do not reach.
+  bool is_loopback() const { return is_loopback_; }
 
  private:
   struct State;
@@ -39,7 +41,11 @@ class UdpSocket {
   State* state_;  // freed by the close callback
   int port_ = 0;
   int family_ = 0;
+  bool is_loopback_ = false;
 };
+
+// Whether "host:port" is an address of this machine.
+bool IsOnThisMachine(const std::string& address);
 
 // The addresses of `name`, asked from the system on libuv's thread pool. `done` runs later on the
 // loop; nothing: the name does not resolve, or `alive` has expired.

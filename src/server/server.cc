@@ -79,7 +79,8 @@ Status Server::OpenCluster() {
        .port = config_.cluster.notify_port,
        .peers = config::ParsePeerList(config_.cluster.peers, config_.cluster.notify_port).value(),
        .secret = config_.cluster.secret,
-       .name = fmt::format("{}:{}", HostName(), acceptor_->port())});
+       .name = fmt::format("{}:{}", HostName(), acceptor_->port()),
+       .course_level = CourseLevel()});
   if (!opened.ok()) return opened.status();
   shared_.cluster = *std::move(opened);
   shared_.shards.peers = shared_.cluster.get();
@@ -194,7 +195,11 @@ std::string Server::DescribeData() const {
 
 // The course of things: lines for programs; people get the banner, and these when they debug.
 void Server::Report(std::string_view what, log::Fields fields) const {
-  log::Write(for_people_ ? log::Level::kDebug : log::Level::kInfo, what, fields);
+  log::Write(CourseLevel(), what, fields);
+}
+
+log::Level Server::CourseLevel() const {
+  return for_people_ ? log::Level::kDebug : log::Level::kInfo;
 }
 
 void Server::OnSignal(int number) {

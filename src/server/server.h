@@ -48,6 +48,7 @@ class Server {
   void CheckReady();
   std::string DescribeData() const;
   void Report(std::string_view what, log::Fields fields) const;
+  log::Level CourseLevel() const;
   void OnSignal(int number);
   void ShutDown();
   void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,

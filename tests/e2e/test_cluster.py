@@ -3,6 +3,7 @@ look there and nothing else, and where nothing is heard consumers are served by 
 
 import contextlib
 import re
+import socket
 import threading
 import time
 
@@ -72,6 +73,29 @@ class Poll:
         return [message["data"] for message in self.messages]
 
 
+@contextlib.contextmanager
+def waiting(broker, queue, groups):
+    """So many groups wait at a broker meanwhile."""
+    with contextlib.ExitStack() as stack:
+        for first in range(0, groups, 50):
+            client = stack.enter_context(socket.create_connection((broker.host, broker.port)))
+            client.sendall(b"".join(
+                f"GET /api/v1/pop/queue/{queue}?consumerGroup=w{number}&wait=true&timeout=30000 HTTP/1.1\r\n"
+                "Host: x\r\n\r\n".encode() for number in range(first, first + 50)))
+        yield
+
+
+def name_one_wire(closing):
+    """(peers, wires): for make_cluster, two brokers that name one wire; it is in the list once they are made."""
+    wires = []
+
+    def name(ports, _place):
+        if not wires:
+            wires.append(closing(udp.Wire(ports)))
+        return f"127.0.0.1:{wires[0].port}"
+    return name, wires
+
+
 def dropped(broker, why):
     return shared_state(broker)["udp"]["packets_dropped"][why]
 
@@ -136,6 +160,31 @@ def test_brokers_listen_for_each_other_where_they_listen_by_default(postgres, ma
         "QUEEN_UDP_PEERS": "127.0.0.1:1", "QUEEN_UDP_NOTIFY_PORT": "0", "QUEEN_SYNC_SECRET": udp.SECRET})
     broker.listens_on = None
     assert shared_state(broker.start())["enabled"]
+
+
+def test_peers_on_other_machines_are_not_reached_from_the_loopback_and_that_is_said(two, make_broker):
+    postgres = two[0]
+
+    def start(peer):
+        return make_broker(env=postgres.env() | {"QUEEN_UDP_PEERS": f"127.0.0.1:1,{peer}", "QUEEN_UDP_NOTIFY_PORT": "0",
+                                                 "QUEEN_SYNC_SECRET": udp.SECRET}).start()
+    elsewhere = start("192.0.2.1:6633")  # an address that no machine has
+    said = "HOST lets nobody but this one reach the broker"
+    wait_until(lambda: said in elsewhere.log())
+    assert re.search(f"warn .*{said}.* peer=192.0.2.1:6633 host=127.0.0.1", elsewhere.log())
+    near = start("127.0.0.2:1")
+    wait_until(lambda: len(peers(near, "unknown")) == 2)
+    assert said not in near.log()
+
+
+def test_a_broker_that_comes_is_a_line_for_programs(two, make_cluster):
+    postgres, here, there, _ = two
+    wait_acquainted([here, there])
+    assert "a broker is there" not in here.log() + there.log()
+    brokers = make_cluster(postgres, 2, LOG_FORMAT="json")
+    wait_acquainted(brokers)
+    for broker in brokers:
+        wait_until(lambda b=broker: '"info","message":"a broker is there"' in b.log())
 
 
 # ---- what is told
@@ -233,6 +282,26 @@ def test_a_thousand_partitions_are_told_in_few_packets(two, queue):
     assert len(with_hints) < 100 and max(len(data) for data in with_hints) <= 1200
 
 
+def test_who_begins_to_wait_is_told_alone(two, queue):
+    """However many wait already: those are told with the heartbeat."""
+    _, here, there, wire = two
+    wait_acquainted([here, there])
+    groups, polls = 200, 50
+    with waiting(here, queue, groups):
+        wait_awaited(there, groups)
+        wire.seen.clear()
+        begun = time.monotonic()
+        for number in range(polls):
+            pop(here, queue, consumerGroup=f"new{number}", wait="true", timeout=20)
+        heartbeats = time.monotonic() - begun + 2
+        sent = [udp.kinds(data) for sender, data in list(wire.seen) if sender[1] == here.udp_port]
+    assert sum(udp.PRESENCE_ADDED in kinds for kinds in sent) >= polls // 2
+    parts = (groups + polls) // 60 + 1
+    assert sum(udp.PRESENCE in kinds for kinds in sent) <= heartbeats * parts, sent
+    assert len(sent) <= heartbeats * (parts + 1) + polls, sent
+    wait_awaited(there, 0)
+
+
 @pytest.mark.parametrize("kind", ["", "/pop"])
 def test_a_switch_of_maintenance_is_told_and_read(two, kind):
     _, here, there, wire = two
@@ -291,6 +360,7 @@ def test_forged_replayed_and_broken_packets_are_counted_and_dropped(two, queue):
         wire.send(end, data)
         wait_until(lambda w=why, b=before: dropped(here, w) > b, what=f"{why} to be counted")
         assert hints(here, "received") == received
+    assert re.search(rf"warn .*QUEEN_SYNC_SECRET from=127.0.0.1:{wire.port}", here.log())
     assert len(peers(here)) == 1
     assert not here.get("/api/v1/system/maintenance").json()["maintenanceMode"]
 
@@ -306,13 +376,42 @@ def test_forged_replayed_and_broken_packets_are_counted_and_dropped(two, queue):
         stranger.close()
 
 
-def test_what_was_recorded_before_a_restart_is_of_no_use(postgres, make_cluster, closing):
-    wires = []
+def test_a_recorded_packet_from_other_addresses_brings_no_more_than_it_is(postgres, make_cluster, make_broker, closing):
+    """Whoever sends it under the addresses of others does not flood them, nor keep a new broker out."""
+    name_the_wire, wires = name_one_wire(closing)
+    here, there = make_cluster(postgres, 2, name_the_wire)
+    wire = wires[0]
+    wait_acquainted([here, there])
 
-    def name_the_wire(ports, place):
-        if not wires:
-            wires.append(closing(udp.Wire(ports)))
-        return f"127.0.0.1:{wires[0].port}"
+    def from_here():
+        return sum(sender[1] == here.udp_port for sender, _ in list(wire.seen))
+
+    with waiting(here, "q", 200):
+        wait_awaited(there, 200)
+        recorded = [data for sender, data in wire.seen
+                    if sender[1] == there.udp_port and udp.kinds(data)[0] == udp.HEARTBEAT][-1]
+        strangers = [closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(64)]
+        for stranger in strangers:
+            stranger.setblocking(False)
+            stranger.sendto(recorded, ("127.0.0.1", here.udp_port))
+        wait_until(lambda: len(shared_state(here)["peers"]) == 64)
+        before = from_here()
+        wait_until(lambda: from_here() > before + 12, what="three heartbeats with what is waited for")
+        for stranger in strangers:
+            came = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    came.append(len(stranger.recv(65536)))
+            assert sum(came) <= len(recorded), came
+    new = make_broker("--num-workers", "2", env=postgres.env() | {
+        "QUEEN_UDP_PEERS": f"127.0.0.1:{here.udp_port}", "QUEEN_UDP_NOTIFY_PORT": "0",
+        "QUEEN_SYNC_SECRET": udp.SECRET}).start()
+    wait_acquainted([new], 1)
+    wait_acquainted([here], 2)
+
+
+def test_what_was_recorded_before_a_restart_is_of_no_use(postgres, make_cluster, closing):
+    name_the_wire, wires = name_one_wire(closing)
     here, there = make_cluster(postgres, 2, name_the_wire)
     wire = wires[0]
     wait_acquainted([here, there])

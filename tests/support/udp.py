@@ -11,7 +11,8 @@ import threading
 
 SECRET = "a secret of tests"
 MAGIC, VERSION = b"QNP", 1
-HEARTBEAT, PRESENCE, MESSAGE_AVAILABLE, PARTITION_FREE, QUEUE_CHANGED, MAINTENANCE_CHANGED = range(1, 7)
+HEARTBEAT, PRESENCE, MESSAGE_AVAILABLE, PARTITION_FREE, QUEUE_CHANGED, MAINTENANCE_CHANGED, \
+    PRESENCE_ADDED = range(1, 8)
 
 
 def name(text):
@@ -35,6 +36,16 @@ def packet(records=b"", session=None, ticket=0, sequence=1, secret=SECRET, versi
     """A datagram, signed."""
     data = MAGIC + bytes([version]) + (session or os.urandom(16)) + struct.pack(">QQ", ticket, sequence) + records
     return data + hmac.new(secret.encode(), data, hashlib.sha256).digest()
+
+
+def kinds(data):
+    """The kinds of a packet's records, in order."""
+    found, place, end = [], 36, len(data) - 32
+    while place < end:
+        kind, length = struct.unpack_from(">BH", data, place)
+        found.append(kind)
+        place += 3 + length
+    return found
 
 
 def free_udp_port():
