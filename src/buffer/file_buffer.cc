@@ -51,6 +51,16 @@ void FileBuffer::Start() {
   log_.Start([this] { replay_.Wake(); });
 }
 
+Status FileBuffer::Claim(const std::string& database_id) {
+  const bool empty = log_.outstanding() == 0;
+  if (empty) log_.RemoveSettled();  // what is stored in one database must not be left to another
+  return owner_.Claim(database_id, empty);
+}
+
+void FileBuffer::Meet(std::string_view database_id) {
+  if (!owner_.Is(database_id) && stranger_) stranger_(std::string(database_id));
+}
+
 void FileBuffer::StartReplay(const sidecar::Shards& shards) {
   replay_.Start([&shards](std::string_view queue, sidecar::PushRequest request) {
     const sidecar::Shards::Shard& owner = shards.shards[shards.OwnerOfQueue(queue)];

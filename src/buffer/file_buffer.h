@@ -6,7 +6,9 @@
 //   Open --Start--> writing --Claim, StartReplay--> draining whenever it can --StopReplay-->
 //   --Close--> closed
 //
-// Nothing is replayed before Claim has found that the messages are for this database (owner.h).
+// Nothing is replayed before Claim has found that the messages are for this database (owner.h). A
+// connection may lead to another one later: the push path stores nothing of a replay there
+// (sidecar/push_detour.cc), and Claim is called again for every database that is met.
 //
 // The cut-over back to direct pushes. A partition is held while it has records here. Once
 // PostgreSQL is back, pushes to held partitions are appended behind them only at half the speed of
@@ -18,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -59,9 +62,15 @@ class FileBuffer final : public sidecar::PushBuffer {
 
   // Begins to write. Once.
   void Start();
-  // The broker has met its database, which has this id. An error is a reason to stop: what is here
-  // is for another database, or the disk fails. Once, between Start and StartReplay.
-  Status Claim(const std::string& database_id) { return owner_.Claim(database_id); }
+  // The broker has met a database, which has this id. kConflict is a reason to stop: what is here
+  // is for another one. Other errors are of the disk. First between Start and StartReplay, one
+  // thread at a time.
+  Status Claim(const std::string& database_id);
+  // `stranger` runs with the id of a database that was met and is still to be claimed, on the
+  // thread that meets it. Before Start.
+  void OnStranger(std::function<void(const std::string& database_id)> stranger) {
+    stranger_ = std::move(stranger);
+  }
   // Begins to replay to these sidecars, whose loops run until after Close. Once.
   // REQUIRES: Claim was ok
   void StartReplay(const sidecar::Shards& shards);
@@ -80,6 +89,8 @@ class FileBuffer final : public sidecar::PushBuffer {
   void Append(Loop& loop, std::string_view queue, std::string_view partition,
               const std::vector<sidecar::BufferedMessage>& messages,
               UniqueFunction<void(const Status&)> done) override;
+  std::string owner() const override { return owner_.id(); }
+  void Meet(std::string_view database_id) override;
 
  private:
   struct Completion {
@@ -100,6 +111,7 @@ class FileBuffer final : public sidecar::PushBuffer {
   mutable DrainPace pace_;
   BufferLog log_;
   Replay replay_;
+  std::function<void(const std::string&)> stranger_;
   std::atomic<bool> forced_{false};
 };
 

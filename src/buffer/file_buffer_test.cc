@@ -80,6 +80,35 @@ TEST_F(FileBufferTest, ABufferThatIsEmptyAtTheStartIsNobodys) {
   EXPECT_TRUE(buffer_->Claim("22222222-2222-4222-8222-222222222222").ok());
 }
 
+TEST_F(FileBufferTest, ARunningBufferIsForTheLastDatabaseItMetWhileItWasEmpty) {
+  const std::string one = "11111111-1111-4111-8111-111111111111";
+  const std::string other = "22222222-2222-4222-8222-222222222222";
+  EXPECT_TRUE(buffer_->Claim(one).ok());
+  EXPECT_TRUE(buffer_->Claim(other).ok());
+  EXPECT_EQ(buffer_->owner(), other);
+  EXPECT_EQ(directory_->contents().at("database"), other);
+  EXPECT_TRUE(Append("a").ok());
+  EXPECT_EQ(buffer_->Claim(one).code(), Code::kConflict);
+  EXPECT_EQ(buffer_->owner(), other);
+}
+
+TEST_F(FileBufferTest, ADatabaseIsAStrangerUntilTheDiskHasItsId) {
+  const std::string id = "11111111-1111-4111-8111-111111111111";
+  std::vector<std::string> strangers;
+  buffer_->OnStranger([&](const std::string& met) { strangers.push_back(met); });
+  buffer_->Meet(id);
+  EXPECT_EQ(strangers, std::vector{id});
+  directory_->SetFault(Fault::kSync, true);
+  EXPECT_FALSE(buffer_->Claim(id).ok());
+  EXPECT_EQ(buffer_->owner(), id) << "what is buffered is for it all the same";
+  buffer_->Meet(id);
+  EXPECT_EQ(strangers.size(), 2U);
+  directory_->SetFault(Fault::kSync, false);
+  EXPECT_TRUE(buffer_->Claim(id).ok());
+  buffer_->Meet(id);
+  EXPECT_EQ(strangers.size(), 2U);
+}
+
 TEST_F(FileBufferTest, AnOwnerThatWasCutOffByACrashIsNone) {
   EXPECT_TRUE(Append("a").ok());
   Close();

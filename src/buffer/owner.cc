@@ -25,20 +25,43 @@ Status Owner::Open(bool empty) {
   auto id = directory_.Read(kName, 0, kIdBytes);
   if (!id.ok()) return id.status();
   // A shorter one was cut off by a crash while it was written.
-  if (id->size() == kIdBytes) id_ = *std::move(id);
+  if (id->size() == kIdBytes) Set(*id, true);
   return Status::Ok();
 }
 
-Status Owner::Claim(const std::string& id) {
-  if (id_ == id) return Status::Ok();
-  if (id_.empty()) return Write(id);
+Status Owner::Claim(const std::string& id, bool empty) {
+  if (Is(id)) return Status::Ok();
+  const std::string before = this->id();
+  if (empty || before.empty() || before == id) {
+    Set(id, false);
+    QUEEN_RETURN_IF_ERROR(Write(id));
+    Set(id, true);
+    return Status::Ok();
+  }
   return Status(
       Code::kConflict,
       fmt::format("the messages in the file buffer {} are for another database: the one with the "
-                  "id {}, and this one has the id {}. Nothing was replayed and nothing is lost. "
-                  "Either start the broker with the database they are for, which stores them; or "
-                  "name another directory for the buffer of this database (FILE_BUFFER_DIR)",
-                  directory_.path(), id_, id));
+                  "id {}, and this one has the id {}. None of them was stored in this one, and "
+                  "nothing is lost. Either start the broker with the database they are for, which "
+                  "stores them; or name another directory for the buffer of this database "
+                  "(FILE_BUFFER_DIR)",
+                  directory_.path(), before, id));
+}
+
+std::string Owner::id() const {
+  const std::lock_guard lock(mutex_);
+  return id_;
+}
+
+bool Owner::Is(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  return noted_ && id_ == id;
+}
+
+void Owner::Set(const std::string& id, bool noted) {
+  const std::lock_guard lock(mutex_);
+  id_ = id;
+  noted_ = noted;
 }
 
 Status Owner::Write(const std::string& id) {
@@ -47,9 +70,7 @@ Status Owner::Write(const std::string& id) {
   if (!file.ok()) return file.status();
   QUEEN_RETURN_IF_ERROR((*file)->Append(id));
   QUEEN_RETURN_IF_ERROR((*file)->Sync());
-  QUEEN_RETURN_IF_ERROR(directory_.Sync());
-  id_ = id;
-  return Status::Ok();
+  return directory_.Sync();
 }
 
 }  // namespace queen::buffer

@@ -20,6 +20,7 @@ constexpr Rule kRules[] = {
     {"57014", Code::kStatementTimeout},     // statement_timeout, or a person cancelled it
     {"57P", Code::kDatabaseUnavailable},    // shutting down, crashed, starting up, dropped
     {"58", Code::kDatabaseUnavailable},     // the operating system or a file failed
+    {"QN013", Code::kDatabaseUnavailable},  // ours: the connection leads to another database
 };
 
 struct PersonRule {

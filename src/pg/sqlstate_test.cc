@@ -33,6 +33,7 @@ TEST(Sqlstate, MeansOneOfOurCodes) {
       {"XX000", Code::kDatabaseRefused},      // internal error
       {"QN404", Code::kNotFound},             // ours
       {"QN010", Code::kWrongIsolation},       // ours
+      {"QN013", Code::kDatabaseUnavailable},  // another database answers
       {"QN999", Code::kDatabaseRefused},      // our class, but not on the list
       {"00000", Code::kDatabaseRefused},      // never kOk
       {"x", Code::kDatabaseRefused},

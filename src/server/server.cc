@@ -69,6 +69,9 @@ Status Server::OpenBuffer() {
                                           .free_bytes_min = config_.buffer.free_bytes_min});
   if (!opened.ok()) return opened.status();
   shared_.buffer = *std::move(opened);
+  shared_.buffer->OnStranger([this](const std::string& database_id) {
+    loop_.Post([this, database_id] { OnStranger(database_id); });
+  });
   shared_.shards.buffer = shared_.buffer.get();
   return Status::Ok();
 }
@@ -138,16 +141,33 @@ void Server::OnSchema(const Result<ReadyDatabase>& result) {
                           {"procedures", report.procedures_release},
                           {"migrations_applied", report.migrations.size()},
                           {"procedures_installed", report.procedures.size()}});
-  const Status claimed = shared_.buffer ? shared_.buffer->Claim(result->id) : Status::Ok();
+  if (shared_.buffer && !ClaimBuffer(result->id)) return;
+  shared_.schema_ready = true;
+  administration_->DatabaseReady([this] { loop_.Post([this] { OnMaintenanceKnown(); }); });
+}
+
+// False: it is for another database, and the broker stops.
+bool Server::ClaimBuffer(const std::string& database_id) {
+  const Status claimed = shared_.buffer->Claim(database_id);
   if (claimed.code() == Code::kConflict) {
-    return GiveUp("the file buffer belongs to another database", claimed);
+    GiveUp("the file buffer belongs to another database", claimed);
+    return false;
   }
   // A disk that fails is no reason to keep back what can be stored.
   if (!claimed.ok()) {
-    log::Warn("the file buffer could not note whose it is", {{"error", claimed.message()}});
+    log::WarnRarely("the file buffer could not note whose it is", {{"error", claimed.message()}});
   }
-  shared_.schema_ready = true;
-  administration_->DatabaseReady([this] { loop_.Post([this] { OnMaintenanceKnown(); }); });
+  return true;
+}
+
+// The address of the database leads to another one than before. That one is served: nothing that
+// was remembered of the other outlived its connections. Only what is buffered is not for it.
+void Server::OnStranger(const std::string& database_id) {
+  if (shutting_down_) return;
+  if (database_id != shared_.buffer->owner()) {
+    log::WarnRarely("a connection leads to another database than before", {{"id", database_id}});
+  }
+  ClaimBuffer(database_id);
 }
 
 // A fault that waiting does not end.

@@ -42,6 +42,8 @@ class Server {
   void Begin();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<ReadyDatabase>& result);
+  bool ClaimBuffer(const std::string& database_id);
+  void OnStranger(const std::string& database_id);
   void GiveUp(std::string_view what, const Status& status);
   void OnMaintenanceKnown();
   void ApplyMaintenance(const state::MaintenanceFlags& flags);

@@ -2,7 +2,7 @@
 
 namespace queen::sidecar {
 
-void Lookups::Ask(const pg::Statement& statement, pg::Params params, pg::BatchCallback callback) {
+void Lookups::Ask(pg::Batch batch, pg::BatchCallback callback) {
   if (!scheduler_.AnyUp()) {
     callback(pg::NotSent(Status(Code::kDatabaseUnavailable)));
     return;
@@ -11,7 +11,7 @@ void Lookups::Ask(const pg::Statement& statement, pg::Params params, pg::BatchCa
     callback(pg::NotSent(Status(Code::kOverloaded)));
     return;
   }
-  waiting_.push_back({pg::Batch(statement, std::move(params)), std::move(callback)});
+  waiting_.push_back({std::move(batch), std::move(callback)});
   scheduler_.Wake();
 }
 

@@ -15,7 +15,10 @@ class Lookups final : public Scheduler::Source {
   explicit Lookups(Scheduler& scheduler) : scheduler_(scheduler) {}
 
   // The callback may run inside this call when the question cannot be asked.
-  void Ask(const pg::Statement& statement, pg::Params params, pg::BatchCallback callback);
+  void Ask(const pg::Statement& statement, pg::Params params, pg::BatchCallback callback) {
+    Ask(pg::Batch(statement, std::move(params)), std::move(callback));
+  }
+  void Ask(pg::Batch batch, pg::BatchCallback callback);
 
   // No slot will take it soon, or ever: answers whatever still waits.
   void Refuse(const Status& status);

@@ -320,8 +320,11 @@ void PushQueue::SendBatch() {
       batch->segments.emplace_back(p, s);
     }
   }
-  scheduler_.Execute(*this, batch->items,
-                     pg::Batch(storage::kPushMessages, std::move(params).Take(broker_, batch->n)),
+  pg::Batch statements =
+      BeginBatch(std::any_of(batch->parts.begin(), batch->parts.end(),
+                             [](const Batch::Part& part) { return HasReplays(part.work.groups); }));
+  statements.Add(storage::kPushMessages, std::move(params).Take(broker_, batch->n));
+  scheduler_.Execute(*this, batch->items, std::move(statements),
                      [this, batch](const pg::BatchResult& result) { OnPushed(batch, result); });
 }
 
@@ -330,7 +333,7 @@ void PushQueue::SendBatch() {
 void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
   switch (result.outcome) {
     case pg::Outcome::kSuccess:
-      OnAnswered(*batch, result.rows[0]);
+      OnAnswered(*batch, result.rows.back());
       return;
     case pg::Outcome::kUnknown:
       log::WarnRarely("a push batch ended without an answer; asking whether it committed",

@@ -23,6 +23,7 @@
 // around through that buffer (push_detour.cc).
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <list>
@@ -169,6 +170,12 @@ class PushQueue final : public Scheduler::Source {
   void Divert(Partition& partition);
   void Buffer(const Partition& partition, PushGroup group);
   void OnBuffered(PushGroup& group, const std::vector<Uuid>& made_txns, const Status& status);
+  template <typename Groups>
+  static bool HasReplays(const Groups& groups) {
+    return std::any_of(groups.begin(), groups.end(),
+                       [](const PushGroup& group) { return group.call->request.replay; });
+  }
+  pg::Batch BeginBatch(bool replays) const;
   bool IsToBlame(const PushGroup& group, const pg::BatchResult& result);
 
   void Decide(const PushLine& line, PushOutcome outcome);

@@ -8,6 +8,7 @@
 // steps that its owner sees.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,12 @@ class PushBuffer {
   virtual void Append(Loop& loop, std::string_view queue, std::string_view partition,
                       const std::vector<BufferedMessage>& messages,
                       UniqueFunction<void(const Status&)> done) = 0;
+
+  // The id of the database that the messages are for, "" for none: they are pushed to no other.
+  // Any thread.
+  virtual std::string owner() const = 0;
+  // A connection leads to the database of this id. Any thread, cheap.
+  virtual void Meet(std::string_view database_id) = 0;
 
  protected:
   ~PushBuffer() = default;

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "sidecar/push.h"
+#include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
@@ -171,6 +172,21 @@ void PushQueue::OnBuffered(PushGroup& group, const std::vector<Uuid>& made_txns,
     Decide({group.call.get(), group.items[i]},
            {PushOutcome::Status::kBuffered, {}, {}, made_txns[i]});
   }
+}
+
+// What is replayed is stored in the database that it was buffered for. A connection may lead to
+// another one, at any reconnect; so every batch with replayed groups in it begins with the
+// question, and fails as a whole where the answer is no. It goes again until the broker stops for
+// that reason or a connection leads to the right one.
+pg::Batch PushQueue::BeginBatch(bool replays) const {
+  pg::Batch batch;
+  const auto owner = replays ? Uuid::Parse(detour_.buffer->owner()) : std::nullopt;
+  if (owner) {
+    pg::Params params(1);
+    params.Uuid(*owner);
+    batch.Add(storage::kRequireDatabase, std::move(params));
+  }
+  return batch;
 }
 
 // Whether PostgreSQL's refusal is the group's own fault. A caller hears of any refusal; a replayed

@@ -70,17 +70,19 @@ void PushQueue::MakeMissing() {
   }
   if (partitions.empty()) return;
   making_ = true;
-  pg::Params params = NamesOf(partitions);
-  names_.Ask(storage::kEnsurePartitions, std::move(params),
-             [this, partitions = std::move(partitions)](const pg::BatchResult& result) {
-               OnMade(partitions, result);
-             });
+  pg::Batch batch =
+      BeginBatch(std::any_of(partitions.begin(), partitions.end(), [](const Partition* partition) {
+        return HasReplays(partition->groups);
+      }));
+  batch.Add(storage::kEnsurePartitions, NamesOf(partitions));
+  names_.Ask(std::move(batch), [this, partitions = std::move(partitions)](
+                                   const pg::BatchResult& result) { OnMade(partitions, result); });
 }
 
 void PushQueue::OnMade(const std::vector<Partition*>& partitions, const pg::BatchResult& result) {
   making_ = false;
   if (result.ok()) {
-    const pg::Rows& rows = result.rows[0];
+    const pg::Rows& rows = result.rows.back();
     for (int row = 0; row < rows.rows(); ++row) {
       Partition& partition = *partitions[static_cast<size_t>(rows.Int4(row, 0)) - 1];
       if (rows.Bool(row, 4)) born_(partition.queue);

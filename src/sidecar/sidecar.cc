@@ -22,6 +22,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
     : loop_(loop),
       broker_(options.broker),
       away_after_ms_(options.away_after_ms),
+      buffer_(options.buffer),
       delivered_(delivered),
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_, options.hold_ms),
@@ -112,7 +113,8 @@ void Sidecar::OnUp() {
   Beat();
 }
 
-// A small write of our own: what it proves is that transactions commit.
+// A small write of our own: what it proves is that transactions commit. It also tells which
+// database the connection leads to.
 void Sidecar::Beat() {
   if (beating_) return;
   beating_ = true;
@@ -124,6 +126,8 @@ void Sidecar::Beat() {
     last_beat_ms_ = loop_.NowMillis();
     last_commit_ms_ = last_beat_ms_;
     away_ = false;
+    const pg::Rows& rows = result.rows[0];
+    if (buffer_ != nullptr && !rows.IsNull(0, 0)) buffer_->Meet(rows.Text(0, 0));
   });
 }
 

@@ -96,6 +96,7 @@ class Sidecar {
   Loop& loop_;
   const int64_t broker_;
   const int64_t away_after_ms_;
+  PushBuffer* const buffer_;
   state::DeliveredIndex& delivered_;
   pg::Slots slots_;
   Scheduler scheduler_;

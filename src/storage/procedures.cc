@@ -33,8 +33,12 @@ const pg::Statement kEnsureGroups{
 
 const pg::Statement kHeartbeat{
     "heartbeat",
-    "INSERT INTO queen.batches (broker, n) VALUES ($1, -nextval('queen.sql_batches'))",
+    "INSERT INTO queen.batches (broker, n) VALUES ($1, -nextval('queen.sql_batches'))"
+    " RETURNING (SELECT d.id::text FROM queen.database_identity d)",
     {kInt8}};
+
+const pg::Statement kRequireDatabase{
+    "require_database", "SELECT queen.require_database($1)", {kUuid}};
 
 const pg::Statement kFindFamily{"find_family",
                                 "SELECT queue_id, queue_name, priority"

@@ -19,8 +19,11 @@ extern const pg::Statement kFindPopNames;
 // queues, groups, modes, times -> ordinal, queue_id, group_id; rows only where the queue exists
 extern const pg::Statement kEnsureGroups;
 
-// broker -> nothing; one row in the ledger of batches, to see that a write commits
+// broker -> the database's id as text; one row in the ledger of batches, to see that a write
+// commits
 extern const pg::Statement kHeartbeat;
+// id -> nothing; fails its batch, to be tried again, unless the database has this id
+extern const pg::Statement kRequireDatabase;
 // namespace or NULL, task or NULL, group, mode, time -> queue_id, queue_name, priority
 extern const pg::Statement kFindFamily;
 
