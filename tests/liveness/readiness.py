@@ -172,10 +172,11 @@ class Readiness:
     def got(self, lane, txns, lease, now):
         """A pop was answered with these messages; lease None: they are acknowledged already."""
         self._close(lane, now)
-        lane.lease, lane.until = lease, now + lane.queue.lease
-        lane.not_before = now
-        if lease is None:
+        lane.not_before = max(lane.not_before, now)
+        if lease is None:  # the reply to a lease that came behind it may have been faster
             lane.settled.update(txns)
+        else:
+            lane.lease, lane.until = lease, now + lane.queue.lease
 
     def asked(self, lane, now):
         """A request that may end or extend its lease is sent."""

@@ -88,6 +88,15 @@ def test_what_is_settled_is_not_waited_for_and_what_is_handed_back_is(readiness)
     assert len(readiness.violations) == 1
 
 
+def test_replies_may_overtake_each_other(readiness):
+    lane = add(readiness, lease=300.0)
+    readiness.pushed("s.q", "p", ["m2"], 10.0)
+    readiness.got(lane, ["m2"], "lease", 10.1)
+    readiness.got(lane, ["m"], None, 10.1)  # acknowledged on delivery, and before that lease
+    readiness.end(wait(readiness), 20.0)
+    assert not readiness.violations
+
+
 def test_what_is_on_its_way_is_not_judged(readiness):
     lane = add(readiness)
     readiness.asked(lane, 10.1)
