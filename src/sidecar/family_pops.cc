@@ -137,13 +137,22 @@ void FamilyPops::OnServed(const WantPtr& want, Result<PopResult> result) {
   } else if (want->late) {
     Finish(want, PopResult{});
   } else {
+    if (want->confirmed && !MayPark(*want) && MayAskAgain(*want)) want->confirmed = false;
     Choose(want);
   }
 }
 
+// Others may have what was ready for the pop, while something else became ready. It does not go on
+// like this for ever.
+bool FamilyPops::MayAskAgain(Want& want) { return ++want.outrun <= kOutrunMax; }
+
+bool FamilyPops::MayPark(const Want& want) const {
+  return want.request.wait_ms > 0 && !want.late && pop_.may_wait();
+}
+
 // Nothing to take now: parks the pop, or answers that there is nothing.
 void FamilyPops::Park(const WantPtr& want) {
-  if (want->request.wait_ms <= 0 || want->late || !pop_.may_wait()) {
+  if (!MayPark(*want)) {
     Finish(want, PopResult{});
     return;
   }

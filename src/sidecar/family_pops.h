@@ -8,7 +8,8 @@
 //   a probe   is a look that does not wait: after it, nothing found means nothing there.
 //
 //   a pop is   confirming  nothing is known to be ready, or something of a higher priority may be:
-//                          waits for a round that began after it came
+//                          waits for a round that began after it came. Without `wait` for one
+//                          more if others were served with what that one found
 //              serving     one of the queues is asked for messages
 //              parked      with `wait`, until a look comes back; first come, first served
 //
@@ -60,6 +61,7 @@ class FamilyPops {
   static constexpr int64_t kLingerMs = 10'000;  // what is known of a family nobody pops is kept
   static constexpr int64_t kGraceMs = 200;      // for a pop that is on its way when its wait ends
   static constexpr int kListAttemptsMax = 3;
+  static constexpr int kOutrunMax = 3;
 
   struct Family;
   using FamilyPtr = std::shared_ptr<Family>;
@@ -87,6 +89,7 @@ class FamilyPops {
     int64_t round = 0;       // the first that began after it came
     bool confirmed = false;  // that round has ended
     bool late = false;       // its wait is over
+    int outrun = 0;          // how often others had what was ready for it
     CancelPop cancel;        // kServing
   };
   using WantPtr = std::shared_ptr<Want>;
@@ -110,6 +113,7 @@ class FamilyPops {
     bool round = false;  // one is under way
     int64_t rounds_begun = 0;
     int64_t rounds_done = 0;
+    int64_t round_clock = 0;    // `clock` when it began
     int64_t round_read = 0;     // the read of the tail it waits for
     bool round_listed = false;  // it has asked for the list
     size_t probes_open = 0;
@@ -140,6 +144,8 @@ class FamilyPops {
   void Choose(const WantPtr& want);
   void Serve(const WantPtr& want, Member& member);
   void OnServed(const WantPtr& want, Result<PopResult> result);
+  bool MayPark(const Want& want) const;
+  static bool MayAskAgain(Want& want);
   void Park(const WantPtr& want);
   void ServeParked(const FamilyPtr& family);
   void FailOrPark(const WantPtr& want, const Status& status);
@@ -153,6 +159,7 @@ class FamilyPops {
   // family_rounds.cc
   bool IsListed(const Family& family) const;
   void Confirm(const WantPtr& want);
+  void AwaitRound(const WantPtr& want);
   void BeginRound(const FamilyPtr& family);
   void StepRound(const FamilyPtr& family);
   void EndRound(const FamilyPtr& family, const Status& status);

@@ -38,16 +38,21 @@ bool FamilyPops::IsListed(const Family& family) const {
 // ---- rounds
 
 void FamilyPops::Confirm(const WantPtr& want) {
-  const FamilyPtr family = want->family;
+  AwaitRound(want);
+  if (!want->family->round) BeginRound(want->family);
+}
+
+void FamilyPops::AwaitRound(const WantPtr& want) {
   want->state = Want::State::kConfirming;
-  want->round = family->rounds_begun + 1;
-  family->confirming.push_back(want);
-  if (!family->round) BeginRound(family);
+  want->confirmed = false;
+  want->round = want->family->rounds_begun + 1;
+  want->family->confirming.push_back(want);
 }
 
 void FamilyPops::BeginRound(const FamilyPtr& family) {
   family->round = true;
   ++family->rounds_begun;
+  family->round_clock = family->clock;
   family->round_listed = false;
   family->round_error = Status::Ok();
   family->list_attempts = 0;
@@ -83,9 +88,15 @@ void FamilyPops::EndRound(const FamilyPtr& family, const Status& status) {
       ++next;
     }
   }
+  const bool any_ready = Best(*family) != nullptr;
   for (const WantPtr& want : confirmed) {
     Member* best = Best(*family);
-    if (status.ok()) {
+    // Those who ask the queues that were ready may leave something. Where the round has found one,
+    // it serves somebody who came before: then this ends by itself.
+    const bool outrun = any_ready || (family->clock != family->round_clock && MayAskAgain(*want));
+    if (status.ok() && best == nullptr && !MayPark(*want) && outrun) {
+      AwaitRound(want);
+    } else if (status.ok()) {
       want->confirmed = true;
       Choose(want);
     } else if (best != nullptr) {

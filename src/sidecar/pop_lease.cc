@@ -218,7 +218,7 @@ bool PopStateMachine::AskForLarge(const LeaseChunk& chunk, const PopPtr& pop) {
   if (large == chunk.large.end()) return false;
   const auto [partition, bytes] = large->second;
   PopGroup& group = *pop->group;
-  if (pop->deliveries.empty() && !pop->overdue && leasing_.insert(KeyOf(partition, group)).second) {
+  if (pop->deliveries.empty() && !pop->overdue && Claim(group, partition)) {
     group.ring.Remove(partition);
     pop->needed_bytes = bytes;
     pop->candidates = {partition};
@@ -238,7 +238,8 @@ void PopStateMachine::DoubtLeases(const LeaseChunk& chunk) {
 
 bool PopStateMachine::EndLeasing(PopGroup& group, PartitionId partition) {
   const int64_t key = KeyOf(partition, group);
-  leasing_.erase(key);
+  if (leasing_.erase(key) > 0) ++group.claims_ended;
+  OfferSoon(group);
   const bool told = told_.erase(key) > 0;
   if (told) {
     group.ring.Hint(partition);  // whatever the lease says, it may be over

@@ -227,6 +227,7 @@ void PopStateMachine::OnGroupChanged(PopGroup& group) {
   ForgetNames(group);
   for (const PopPtr& pop : group.waiters) Unconfirm(*pop);
   for (const PopPtr& pop : group.lookers) Unconfirm(*pop);
+  for (const PopPtr& pop : group.behind_claims) Unconfirm(*pop);
   WakeAll(group);
 }
 
@@ -321,12 +322,12 @@ void PopStateMachine::Advance(const PopPtr& pop) {
   }
   pop->state = PopState::kLeasing;
   pop->candidates = {partition->second};
-  if (const int64_t key = KeyOf(partition->second, group); leasing_.insert(key).second) {
+  if (Claim(group, partition->second)) {
     group.ring.Remove(partition->second);
     lease_.push_back(pop);
     scheduler_.Wake();
   } else {
-    blocked_[key].push_back(pop);
+    blocked_[KeyOf(partition->second, group)].push_back(pop);
   }
 }
 
@@ -346,7 +347,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
     return;
   }
   if (pop->confirmed) {
-    Wait(pop);
+    if (!AwaitClaims(pop)) Wait(pop);
     return;
   }
   if (IsComplete(group) && pop->request.wait_ms >= kParkedFromMs) {
@@ -379,13 +380,21 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
   while (pop->candidates.size() < candidates_max) {
     const auto partition = group.ring.Take();
     if (!partition) break;
-    leasing_.insert(KeyOf(*partition, group));
+    Claim(group, *partition);
     pop->candidates.push_back(*partition);
   }
   if (pop->candidates.empty()) return false;
+  pop->claims_upto = 0;
   pop->state = PopState::kLeasing;
   lease_.push_back(pop);
   scheduler_.Wake();
+  return true;
+}
+
+// False when somebody else has claimed it.
+bool PopStateMachine::Claim(PopGroup& group, PartitionId partition) {
+  if (!leasing_.insert(KeyOf(partition, group)).second) return false;
+  ++group.claims_made;
   return true;
 }
 

@@ -27,6 +27,8 @@
 //   5. Room for a reply is taken before its lease is asked for, and PostgreSQL gives no more than
 //      fits. A segment that does not fit is named instead, and the pop asks for it again when it
 //      has room for it.
+//   6. A pop that does not wait is not answered that there is nothing while others lease what they
+//      may leave to it (AwaitClaims).
 #pragma once
 
 #include <deque>
@@ -51,7 +53,8 @@ struct PopLimits {
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
-  int64_t room_patience_ms = 1'000;  // of a pop that does not wait, for room for its reply
+  int64_t room_patience_ms = 1'000;   // of a pop that does not wait, for room for its reply
+  int64_t claim_patience_ms = 1'000;  // of one, for what others are about to take or to leave
   // Of one lease call, all its pops together; a pop by itself has no more candidates than rows.
   size_t lease_rows_max = 2'000;
   size_t lease_messages_max = 50'000;
@@ -181,6 +184,9 @@ class PopStateMachine final : public Scheduler::Source {
   void Advance(const PopPtr& pop);
   void AdvanceWildcard(const PopPtr& pop);
   bool TakeCandidates(const PopPtr& pop);
+  bool Claim(PopGroup& group, PartitionId partition);
+  bool AwaitClaims(const PopPtr& pop);
+  void TryBehindClaims(PopGroup& group);
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
   bool RepliesFull() const { return replies_ != nullptr && replies_->full(); }

@@ -26,9 +26,10 @@
 // had all there was, all of it is settled, and nothing was heard of the partition in between.
 //
 // A wildcard pop that finds its ring empty waits for a tail read that began after it came, and for
-// the answer about the hints of its group; then empty means empty. With a long enough `wait` it is
-// parked meanwhile, and one read serves all who came within a few milliseconds. The same read is
-// the check of wildcard waiters, and the same question that of waiters for one partition.
+// the answer about the hints of its group; then empty means empty, but for what is being leased.
+// With a long enough `wait` it is parked meanwhile, and one read serves all who came within a few
+// milliseconds. The same read is the check of wildcard waiters, and the same question that of
+// waiters for one partition.
 #include <algorithm>
 
 #include "base/log.h"

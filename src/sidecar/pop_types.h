@@ -71,6 +71,8 @@ struct Pop {
   int64_t resolve_round = 0;  // the first round of its group's resolve that saw all before it came
   int64_t tail_read = 0;      // the first tail read that did; 0: not asked for yet
   int64_t hints_upto = 0;     // of its group, those it waits for to be checked
+  int64_t claims_upto = 0;    // of its group, those it waits for to end; 0: for none yet
+  int64_t claims_by_ms = 0;   // it waits no longer for them
   int64_t pause_ms = 0;       // the last one before it was tried again
   int misses = 0;             // candidates in a row that had nothing
   ReplyShare share;           // what it may be given
@@ -114,10 +116,13 @@ struct PopGroup {
   // No partition in it is being leased: a claim takes it out, and what is heard of it meanwhile
   // puts it in when the claim ends.
   state::ReadyRing ring;
-  bool offers_soon = false;    // at the end of the turn its ring is offered to its waiters
-  std::list<PopPtr> waiters;   // first come, first served
-  size_t waiters_by_name = 0;  // of them, those that want one partition
-  std::list<PopPtr> lookers;   // parked looks: told of everything, beside the waiters
+  int64_t claims_made = 0;  // ever, and how many of them have ended
+  int64_t claims_ended = 0;
+  std::vector<PopPtr> behind_claims;  // see AwaitClaims; first come, first served
+  bool offers_soon = false;           // at the end of the turn its ring is offered to its waiters
+  std::list<PopPtr> waiters;          // first come, first served
+  size_t waiters_by_name = 0;         // of them, those that want one partition
+  std::list<PopPtr> lookers;          // parked looks: told of everything, beside the waiters
 
   // Resolve: rounds through all partitions. `resolving` pops wait for the end of a round that
   // began after they came.
@@ -157,6 +162,12 @@ struct PopGroup {
   bool CheckInFlight() const { return check_queued || checks_in_flight > 0; }
   size_t awaiting() const { return waiters.size() + lookers.size(); }
   bool awaited() const { return awaiting() > 0; }
+  // Whether somebody in `behind_claims` need not wait any longer.
+  bool AnyPastClaims(int64_t now_ms) const {
+    if (behind_claims.empty()) return false;
+    const Pop& first = *behind_claims.front();
+    return !ring.empty() || first.claims_upto <= claims_ended || first.claims_by_ms <= now_ms;
+  }
   // Nobody pops it, and nothing refers to it.
   bool idle() const { return open_pops == 0 && pins == 0; }
   // How many partitions it remembers something of.

@@ -49,6 +49,43 @@ void PopStateMachine::Unpark(const PopPtr& pop) {
   pop->state = PopState::kPending;
 }
 
+// What is claimed is in no ring, and much of it comes back a moment later: a pop takes fewer of its
+// candidates than it claims, and an automatic ack leaves the rest to all. So a pop that would be
+// answered that there is nothing waits for the claims that it found, but not long for one that
+// hangs. Whether it does.
+bool PopStateMachine::AwaitClaims(const PopPtr& pop) {
+  PopGroup& group = *pop->group;
+  const int64_t now = loop_.NowMillis();
+  if (pop->request.wait_ms > 0) return false;  // parked instead
+  if (pop->claims_upto == 0) {
+    pop->claims_upto = group.claims_made;
+    pop->claims_by_ms = now + limits_.claim_patience_ms;
+  }
+  if (pop->claims_upto <= group.claims_ended || pop->claims_by_ms <= now) return false;
+  pop->state = PopState::kResolving;
+  group.behind_claims.push_back(pop);
+  SetTimer(group.behind_claims.front()->claims_by_ms);
+  return true;
+}
+
+// Whoever is behind claims tries again. When something came back, those who get none of it wait for
+// the claims of those who do: each such turn serves one of them. Looks come first: they take
+// nothing.
+void PopStateMachine::TryBehindClaims(PopGroup& group) {
+  const bool came_back = !group.ring.empty();
+  std::vector<PopPtr> pops = std::move(group.behind_claims);
+  group.behind_claims.clear();
+  if (came_back) {
+    std::stable_partition(pops.begin(), pops.end(),
+                          [](const PopPtr& pop) { return pop->request.look; });
+  }
+  for (const PopPtr& pop : pops) {
+    if (pop->finished()) continue;
+    if (came_back) pop->claims_upto = 0;
+    Advance(pop);
+  }
+}
+
 // Whether nothing may be taken for the pop now. But a first pop has its group's start recorded.
 bool PopStateMachine::MustWait(const Pop& pop) {
   if (!pop.group->named() && scheduler_.AnyUp()) return false;
@@ -90,7 +127,8 @@ bool PopStateMachine::IsServedHere(const PopGroup& group, PartitionId id) const 
 
 // At the end of the turn: whoever takes something in this turn has taken it by then.
 void PopStateMachine::OfferSoon(PopGroup& group) {
-  if (group.offers_soon || group.ring.empty() || !group.awaited()) return;
+  const bool wanted = group.awaited() && !group.ring.empty();
+  if (group.offers_soon || !(wanted || group.AnyPastClaims(loop_.NowMillis()))) return;
   group.offers_soon = true;
   Pin(group);
   offers_.push_back(&group);
@@ -102,6 +140,7 @@ void PopStateMachine::OnEndOfTurn() {
   offers_.clear();
   for (PopGroup* group : groups) {
     group->offers_soon = false;
+    if (group->AnyPastClaims(loop_.NowMillis())) TryBehindClaims(*group);
     Offer(*group);
     Unpin(*group);
   }
@@ -215,6 +254,10 @@ void PopStateMachine::OnTimer() {
   bool any_postponed = false;
   for (auto& [key, group] : groups_) {
     group->ring.MoveDue(now);
+    if (!group->behind_claims.empty()) {
+      OfferSoon(*group);
+      next = std::min(next, group->behind_claims.front()->claims_by_ms);
+    }
     if (!group->postponed.empty()) {
       HintPostponed(*group, now);
       if (InUse(*group)) QueueCheck(*group);
