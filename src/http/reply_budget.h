@@ -10,6 +10,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+
+#include "http/reply_order.h"
 
 namespace queen::http {
 
@@ -29,12 +32,14 @@ class ReplyBudget {
   }
 
   // Takes room for a reply of `bytes`, or returns false when there is none now. A large one is let
-  // in whatever its size when there is no other.
-  [[nodiscard]] bool TryTake(size_t bytes) {
+  // in whatever its size when there is no other. It leaves free what the first in order() needs,
+  // unless `place` is that one's.
+  [[nodiscard]] bool TryTake(size_t bytes, uint64_t place = 0) {
     std::atomic<size_t>& kind = KindOf(bytes);
+    const size_t kept = order_.KeptFrom(place);
     size_t taken = kind.load(std::memory_order_relaxed);
     do {
-      const bool fits = IsLarge(bytes) ? taken == 0 || taken + bytes <= large_max()
+      const bool fits = IsLarge(bytes) ? taken + kept == 0 || taken + kept + bytes <= large_max()
                                        : taken + large() + bytes <= bytes_max_;
       if (!fits) return false;
     } while (!kind.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
@@ -48,8 +53,14 @@ class ReplyBudget {
 
   // Not even a small reply has room.
   bool full() const { return held() + kSmallBytes > bytes_max_; }
-  size_t large_free() const { return large() < large_max() ? large_max() - large() : 0; }
+  // What is left for large replies of those who have no place in order().
+  size_t large_free() const {
+    const size_t taken = large() + order_.KeptFrom(0);
+    return taken < large_max() ? large_max() - taken : 0;
+  }
   size_t held() const { return small() + large(); }
+  // Who waits until TryTake succeeds for a large reply.
+  ReplyOrder& order() { return order_; }
 
  private:
   static bool IsLarge(size_t bytes) { return bytes > kSmallBytes; }
@@ -61,6 +72,7 @@ class ReplyBudget {
   const size_t bytes_max_;
   std::atomic<size_t> large_{0};  // held by connections, or taken for large replies
   std::atomic<size_t> small_{0};  // taken for small replies
+  ReplyOrder order_;
 };
 
 }  // namespace queen::http

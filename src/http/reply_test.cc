@@ -180,5 +180,54 @@ TEST(ReplyBudget, WhatAConnectionHoldsCountsAmongTheLarge) {
   EXPECT_TRUE(budget.TryTake(3 * kMiB));
 }
 
+TEST(ReplyBudget, WhatTheFirstInOrderNeedsIsLeftFree) {
+  ReplyBudget budget(4 * kMiB);
+  ASSERT_TRUE(budget.TryTake(2 * kMiB));
+  const uint64_t first = budget.order().Join(2 * kMiB);
+  EXPECT_FALSE(budget.TryTake(2 * kMiB, first));
+  EXPECT_EQ(budget.large_free(), 0U);
+  EXPECT_FALSE(budget.TryTake(kMiB));
+  EXPECT_TRUE(budget.TryTake(ReplyBudget::kSmallBytes));
+  budget.Resize(2 * kMiB, 0);
+  EXPECT_FALSE(budget.TryTake(kMiB + 1));
+  EXPECT_TRUE(budget.TryTake(kMiB));  // beside it
+  EXPECT_TRUE(budget.TryTake(2 * kMiB, first));
+  budget.order().Leave(first);
+  budget.Resize(2 * kMiB, 0);
+  EXPECT_EQ(budget.large_free(), 2 * kMiB);
+}
+
+TEST(ReplyBudget, TheOrderIsThatOfComing) {
+  ReplyBudget budget(4 * kMiB);
+  const uint64_t first = budget.order().Join(2 * kMiB);
+  const uint64_t second = budget.order().Join(3 * kMiB);
+  EXPECT_FALSE(budget.TryTake(3 * kMiB, second));
+  EXPECT_TRUE(budget.TryTake(kMiB, second));  // beside the first
+  budget.Resize(kMiB, 0);
+  budget.order().Leave(first);
+  EXPECT_EQ(budget.large_free(), 0U);
+  EXPECT_TRUE(budget.TryTake(3 * kMiB, second));
+  budget.Resize(3 * kMiB, 0);
+  budget.order().Leave(second);
+  EXPECT_EQ(budget.large_free(), 3 * kMiB);
+}
+
+TEST(ReplyBudget, WhoLeavesFromTheMiddleChangesNothingForTheFirst) {
+  ReplyBudget budget(4 * kMiB);
+  const uint64_t first = budget.order().Join(kMiB);
+  const uint64_t second = budget.order().Join(3 * kMiB);
+  budget.order().Leave(second);
+  EXPECT_EQ(budget.large_free(), 2 * kMiB);
+  budget.order().Change(first, 2 * kMiB);
+  EXPECT_EQ(budget.large_free(), kMiB);
+}
+
+TEST(ReplyBudget, OneThatNeedsMoreThanThereIsComesNextAsWell) {
+  ReplyBudget budget(kMiB);
+  const uint64_t first = budget.order().Join(5 * kMiB);
+  EXPECT_FALSE(budget.TryTake(ReplyBudget::kSmallBytes + 1));
+  EXPECT_TRUE(budget.TryTake(5 * kMiB, first));
+}
+
 }  // namespace
 }  // namespace queen::http

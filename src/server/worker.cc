@@ -77,13 +77,23 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
 
 }  // namespace
 
-bool ReplyRoom::TryTake(size_t bytes) { return budgets_.replies.TryTake(bytes); }
+bool ReplyRoom::TryTake(size_t bytes, uint64_t place) {
+  return budgets_.replies.TryTake(bytes, place);
+}
 
 void ReplyRoom::Resize(size_t before, size_t now) { budgets_.replies.Resize(before, now); }
 
 size_t ReplyRoom::LargeFree() const { return budgets_.replies.large_free(); }
 
 bool ReplyRoom::full() const { return budgets_.replies.full(); }
+
+uint64_t ReplyRoom::Join(size_t bytes) { return budgets_.replies.order().Join(bytes); }
+
+void ReplyRoom::Change(uint64_t place, size_t bytes) {
+  budgets_.replies.order().Change(place, bytes);
+}
+
+void ReplyRoom::Leave(uint64_t place) { budgets_.replies.order().Leave(place); }
 
 pg::ConnectOptions ConnectOptionsOf(const config::Config& config, std::string conninfo) {
   pg::ConnectOptions options;

@@ -28,10 +28,13 @@ namespace queen::server {
 class ReplyRoom final : public sidecar::ReplyRoom {
  public:
   explicit ReplyRoom(http::Budgets& budgets) : budgets_(budgets) {}
-  bool TryTake(size_t bytes) override;
+  bool TryTake(size_t bytes, uint64_t place) override;
   void Resize(size_t before, size_t now) override;
   size_t LargeFree() const override;
   bool full() const override;
+  uint64_t Join(size_t bytes) override;
+  void Change(uint64_t place, size_t bytes) override;
+  void Leave(uint64_t place) override;
 
  private:
   http::Budgets& budgets_;

@@ -49,9 +49,10 @@ bool PopStateMachine::MayAsk(const Pop& pop) const {
 void PopStateMachine::StartOver(const PopPtr& pop) {
   // One partition is asked for again, under the same id; of any, it may be another.
   if (pop->wildcard()) GiveBackDoubtful(*pop);
-  for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
+  DropClaims(*pop);
   pop->room.reset();
   pop->needed_bytes = 0;
+  pop->kept_waiting = false;
   if (pop->cancelled) {
     Finish(pop, PopState::kEmpty, PopResult{});
   } else {
@@ -105,21 +106,48 @@ bool PopStateMachine::TakeRoom(Pop& pop, const ReplyShare& share) const {
     pop.share = share;
     return true;
   }
-  pop.room = TakenRoom::TryTake(*replies_, share.room());
-  if (pop.room) pop.share = share;
-  return pop.room != nullptr;
+  pop.room = TakenRoom::TryTake(*replies_, share.room(), pop.place_for_room.get());
+  if (!pop.room) return false;
+  pop.share = share;
+  if (pop.needed_bytes > 0) pop.place_for_room.reset();
+  return true;
 }
 
-// Its claims stay: nobody else could take what does not fit.
+// Its claims stay while there is nothing else for it. Each is kept for a pause: PostgreSQL is not
+// asked about one large segment after the other without a break.
 void PopStateMachine::AwaitRoom(const PopPtr& pop) {
   const int64_t now = loop_.NowMillis();
+  const bool long_poll = pop->request.wait_ms > 0 || pop->waited;
   if (pop->room_by_ms == 0) pop->room_by_ms = now + limits_.room_patience_ms;
-  if (pop->request.wait_ms > 0 || pop->waited || now < pop->room_by_ms) {
+  if (long_poll && !may_wait_) {
+    DropClaims(*pop);
+    Finish(pop, PopState::kEmpty, PopResult{});
+  } else if (!long_poll && now >= pop->room_by_ms) {
+    DropClaims(*pop);
+    Fail(pop, Status(Code::kOverloaded, "Too many replies wait to be taken"));
+  } else if (pop->kept_waiting && HasOther(*pop)) {
+    StartOver(pop);
+  } else {
+    pop->kept_waiting = true;
+    TakePlace(*pop);
     Pause(pop, lease_);
-    return;
   }
-  for (const PartitionId partition : pop->candidates) DropClaim(*pop, partition);
-  Fail(pop, Status(Code::kOverloaded, "Too many replies wait to be taken"));
+}
+
+// Whoever does not know what it needs is content with less, and waits for no room in particular.
+void PopStateMachine::TakePlace(Pop& pop) const {
+  if (pop.needed_bytes == 0) return;
+  const size_t bytes = ShareOf(pop, 1, 0).room();
+  if (pop.place_for_room) {
+    pop.place_for_room->Change(bytes);
+  } else {
+    pop.place_for_room = std::make_unique<RoomPlace>(*replies_, bytes);
+  }
+}
+
+// Whether the pop could take something else than what it waits for room for.
+bool PopStateMachine::HasOther(const Pop& pop) const {
+  return pop.wildcard() && !pop.group->ring.empty() && !RepliesFull();
 }
 
 void PopStateMachine::SendLease() {
@@ -221,6 +249,7 @@ bool PopStateMachine::AskForLarge(const LeaseChunk& chunk, const PopPtr& pop) {
   if (pop->deliveries.empty() && !pop->overdue && Claim(group, partition)) {
     group.ring.Remove(partition);
     pop->needed_bytes = bytes;
+    pop->kept_waiting = false;
     pop->candidates = {partition};
     lease_.push_back(pop);
     return true;
@@ -256,6 +285,10 @@ void PopStateMachine::DropClaim(const Pop& pop, PartitionId partition) {
   EndLeasing(*pop.group, partition);
   pop.group->ring.Add(partition);
   Unblock(key);
+}
+
+void PopStateMachine::DropClaims(const Pop& pop) {
+  for (const PartitionId partition : pop.candidates) DropClaim(pop, partition);
 }
 
 void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
@@ -339,6 +372,7 @@ void PopStateMachine::Unblock(int64_t key) {
 
 void PopStateMachine::BeginFetch(const PopPtr& pop) {
   pop->state = PopState::kFetching;
+  pop->place_for_room.reset();
   bool missing = false;
   for (size_t d = 0; d < pop->deliveries.size(); ++d) {
     pop->deliveries[d].segments.clear();

@@ -79,6 +79,7 @@ void PopStateMachine::Cancel(uint64_t ticket) {
   if (known == pops_.end()) return;
   const PopPtr pop = known->second;
   pop->cancelled = true;
+  pop->place_for_room.reset();
   // One that is on its way to or from PostgreSQL is dropped when it comes back.
   if (pop->state == PopState::kWaiting) Finish(pop, PopState::kEmpty, PopResult{});
 }
@@ -413,6 +414,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   pop->deadline.reset();
   GiveBackDoubtful(*pop);
   pop->room.reset();
+  pop->place_for_room.reset();
   pops_.erase(pop->ticket);
   DropUse(group);
   PopDone done = std::move(pop->done);
@@ -422,6 +424,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
 // Answers a pop that is still on its way; should a lease come after all, it is given back.
 void PopStateMachine::Abandon(const PopPtr& pop, Result<PopResult> result) {
   pop->cancelled = true;
+  pop->place_for_room.reset();
   PopDone done = std::move(pop->done);
   pop->done = [](const Result<PopResult>&) {};
   done(std::move(result));

@@ -26,7 +26,8 @@
 //      client that leaves, and the end of the broker, come first.
 //   5. Room for a reply is taken before its lease is asked for, and PostgreSQL gives no more than
 //      fits. A segment that does not fit is named instead, and the pop asks for it again when it
-//      has room for it.
+//      has room for it. While it waits for that it has a place in the order of the process
+//      (reply_room.h), and takes something else if its ring has it.
 //   6. A pop that does not wait is not answered that there is nothing while others lease what they
 //      may leave to it (AwaitClaims).
 #pragma once
@@ -267,6 +268,8 @@ class PopStateMachine final : public Scheduler::Source {
   ReplyShare ShareOf(const Pop& pop, size_t pops, size_t free) const;
   bool TakeRoom(Pop& pop, const ReplyShare& share) const;
   void AwaitRoom(const PopPtr& pop);
+  void TakePlace(Pop& pop) const;
+  bool HasOther(const Pop& pop) const;
   bool AskForLarge(const LeaseChunk& chunk, const PopPtr& pop);
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
   void OnLeaseAnswer(const LeaseChunk& chunk, const PopPtr& pop, bool doubtful);
@@ -275,6 +278,7 @@ class PopStateMachine final : public Scheduler::Source {
   // Drops a claim; whether the partition was announced while its lease was in flight.
   bool EndLeasing(PopGroup& group, PartitionId partition);
   void DropClaim(const Pop& pop, PartitionId partition);
+  void DropClaims(const Pop& pop);
   void Unblock(int64_t key);
   void BeginFetch(const PopPtr& pop);
   void SendFetch();

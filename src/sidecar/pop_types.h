@@ -76,18 +76,20 @@ struct Pop {
   int64_t pause_ms = 0;       // the last one before it was tried again
   int misses = 0;             // candidates in a row that had nothing
   ReplyShare share;           // what it may be given
-  std::shared_ptr<TakenRoom> room;  // for that; from before its lease is asked for
-  int64_t room_by_ms = 0;           // without a wait: refused when there is no room by then
-  int64_t needed_bytes = 0;         // of the first segment of its only candidate; 0: not known
-  bool confirmed = false;           // the database has said since it came what is ready
-  bool again = false;               // the lease said: ask again at once
-  bool asked = false;               // for a lease: PostgreSQL may have given it one
-  bool in_flight = false;           // its lease is on its way
-  bool overdue = false;             // its deadline has passed: nothing more is begun for it
-  bool alone = false;               // a batch with it was refused: it goes by itself
-  bool cancelled = false;           // the client has gone, or was answered already
-  bool waited = false;              // its wait is over
-  int32_t doubtful_group_id = 0;    // not 0: it may have a lease on its candidates, for this group
+  std::shared_ptr<TakenRoom> room;            // for that; from before its lease is asked for
+  std::unique_ptr<RoomPlace> place_for_room;  // while it waits for room for a large segment
+  int64_t room_by_ms = 0;         // without a wait: refused when there is no room by then
+  int64_t needed_bytes = 0;       // of the first segment of its only candidate; 0: not known
+  bool kept_waiting = false;      // once at least, for room for its candidates
+  bool confirmed = false;         // the database has said since it came what is ready
+  bool again = false;             // the lease said: ask again at once
+  bool asked = false;             // for a lease: PostgreSQL may have given it one
+  bool in_flight = false;         // its lease is on its way
+  bool overdue = false;           // its deadline has passed: nothing more is begun for it
+  bool alone = false;             // a batch with it was refused: it goes by itself
+  bool cancelled = false;         // the client has gone, or was answered already
+  bool waited = false;            // its wait is over
+  int32_t doubtful_group_id = 0;  // not 0: it may have a lease on its candidates, for this group
 
   bool wildcard() const { return !request.partition.has_value(); }
   bool finished() const { return state >= PopState::kCompleted; }

@@ -26,6 +26,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   PopGroup& group = *pop->group;
   pop->state = PopState::kWaiting;
   pop->pause_ms = 0;
+  pop->place_for_room.reset();
   std::list<PopPtr>& parked = pop->request.look ? group.lookers : group.waiters;
   // One that was woken in vain gets its old place again: it is before all, or behind most.
   auto next = parked.end();

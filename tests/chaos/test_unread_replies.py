@@ -1,6 +1,10 @@
 """I10, replies that nobody reads: room for a reply is taken before its messages are, so one client with large
 replies it does not take cannot fill the memory, nor keep others from small ones. The bound is that of
-docs/reliability.md."""
+docs/reliability.md. Who waits for room comes before who arrives later."""
+
+import itertools
+import os
+import signal
 
 import pytest
 
@@ -10,23 +14,48 @@ from support.broker import sanitized
 from support.process import wait_until
 
 MIB = 1 << 20
-LARGE, SMALL = "unread.large", "unread.small"
+LARGE, SMALL, HUGE, MEDIUM = "unread.large", "unread.small", "unread.huge", "unread.medium"
 REPLY_BYTES = 32 * MIB
 MESSAGE_BYTES = 8 * MIB
+HUGE_BYTES = 15 * MIB  # has room beside one large reply, not beside two
+MEDIUM_BYTES = 6 * MIB  # beside two
 MESSAGES = 20
 WORKERS = 2
 SLOTS = 8  # SIDECAR_POOL_SIZE
 
 
 @pytest.fixture
-def broker(make_broker, postgres):
-    """With so many large messages, each in a partition of its own."""
-    broker = make_broker("--num-workers", str(WORKERS), "--sidecar-pool-size", str(SLOTS), "--http-reply-bytes-max",
-                         str(REPLY_BYTES), env=postgres.env()).start()
-    for number in range(MESSAGES):
-        large = {"n": number, "text": "x" * MESSAGE_BYTES}
-        assert push(broker, [{"queue": LARGE, "partition": f"p{number}", "payload": large}]).status == 201
-    return broker
+def start(make_broker, postgres):
+    """Starts a broker with so many large messages, each in a partition of its own."""
+    def start(messages):
+        broker = make_broker("--num-workers", str(WORKERS), "--sidecar-pool-size", str(SLOTS), "--http-reply-bytes-max",
+                             str(REPLY_BYTES), env=postgres.env()).start()
+        for number in range(messages):
+            push_one(broker, LARGE, f"p{number}", {"n": number, "text": "x" * MESSAGE_BYTES})
+        return broker
+    return start
+
+
+@pytest.fixture
+def broker(start):
+    return start(MESSAGES)
+
+
+@pytest.fixture
+def crowded(start):
+    """(broker, calls) of which two hold a large reply that they do not read."""
+    broker = start(2)
+    push_one(broker, HUGE, "huge", "x" * HUGE_BYTES)
+    push_one(broker, MEDIUM, "medium", "x" * MEDIUM_BYTES)
+    calls = unread(broker, 2)
+    wait_until(lambda: pop(broker, LARGE, "&consumerGroup=probe").status == 503, 60, "no room to be left")
+    yield broker, calls
+    for call in calls:
+        call.socket.close()
+
+
+def push_one(broker, queue, partition, payload):
+    assert push(broker, [{"queue": queue, "partition": partition, "payload": payload}]).status == 201
 
 
 def pop(broker, queue, options=""):
@@ -94,3 +123,57 @@ def test_a_long_poll_waits_for_room(broker):
     assert [call.finish()[0] for call in calls] == [200, 200]
     status, reply = waiting.finish()
     assert (status, len(reply["messages"])) == (200, 1)
+
+
+def await_huge(broker, timeout_ms=60_000):
+    """A long poll for the huge message that waits for room for it. Then a medium one has none, though it would fit."""
+    waiting = Call(broker, "GET", f"/api/v1/pop/queue/{HUGE}?wait=true&timeout={timeout_ms}")
+    numbers = itertools.count()
+    wait_until(lambda: medium_status(broker, f"before{next(numbers)}") == 503, 20, "room to be kept for who waits")
+    return waiting
+
+
+def medium_status(broker, group):
+    return pop(broker, MEDIUM, f"&consumerGroup={group}").status
+
+
+def test_room_goes_to_who_waits_for_it(crowded):
+    """Smaller replies that come later leave it free, until it is taken."""
+    broker, calls = crowded
+    waiting = await_huge(broker)
+    late = Call(broker, "GET", f"/api/v1/pop/queue/{MEDIUM}?consumerGroup=late&wait=true&timeout=60000",
+                receive_buffer=65536)
+    assert calls[0].finish()[0] == 200
+    status, reply = waiting.finish()
+    assert (status, len(reply["messages"][0]["data"])) == (200, HUGE_BYTES)
+    assert late.finish()[0] == 200
+    assert calls[1].finish()[0] == 200
+
+
+def test_who_waits_no_more_keeps_no_room(crowded):
+    """Its time is over, or its client has gone."""
+    broker, _ = crowded
+    assert await_huge(broker, 5_000).finish() == (204, None)
+    assert medium_status(broker, "after-the-time") == 200
+    await_huge(broker).socket.close()
+    wait_until(lambda: medium_status(broker, "after-the-client") == 200, 30, "room to be free again")
+
+
+def test_a_message_without_room_holds_up_no_other_partition(crowded):
+    """Who waits for room takes what another partition has meanwhile."""
+    broker, calls = crowded
+    waiting = await_huge(broker, 10_000)
+    push_one(broker, HUGE, "small", 1)
+    status, reply = waiting.finish()
+    assert (status, reply and reply["messages"][0]["data"]) == (200, 1)
+    assert [call.finish()[0] for call in calls] == [200, 200]
+    reply = pop(broker, HUGE)
+    assert (reply.status, len(reply.json()["messages"][0]["data"])) == (200, HUGE_BYTES)
+
+
+def test_shutting_down_ends_a_wait_for_room(crowded):
+    """As that of every other long poll."""
+    broker, _ = crowded
+    waiting = await_huge(broker)
+    os.kill(broker.pid, signal.SIGTERM)
+    assert waiting.finish() == (204, None)
