@@ -104,6 +104,7 @@ PeerSet Interest::InPushed(std::string_view queue,
   if (known == by_queue_.end()) return everything_;
   if (served.empty()) return everything_ | known->second.peers;
   std::vector<uint64_t> served_hashes;
+  served_hashes.reserve(served.size());
   for (const std::string_view name : served) served_hashes.push_back(HashOfName(name));
   PeerSet peers = 0;
   for (const auto& [group, waiting] : known->second.by_group) {
