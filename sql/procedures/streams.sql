@@ -42,6 +42,16 @@ RETURNS TABLE (key text, value text, updated_at timestamptz) LANGUAGE sql STABLE
     ORDER BY s.key
 $$;
 
+-- The same as far as it fits p_bytes_max: every row with the bytes of all of them, at least as many as they take
+-- as JSON; where these are more, or there are no rows, one row with the bytes alone. Values are not read to count them.
+CREATE OR REPLACE FUNCTION queen.get_stream_state_within(p_query_id uuid, p_partition_id int, p_keys text[], p_prefix text,
+                                                         p_ripe_at numeric, p_bytes_max bigint)
+RETURNS TABLE (bytes bigint, key text, value text, updated_at timestamptz) LANGUAGE sql STABLE AS $$
+    WITH found AS MATERIALIZED (SELECT * FROM queen.get_stream_state(p_query_id, p_partition_id, p_keys, p_prefix, p_ripe_at)),
+         size AS (SELECT coalesce(sum(6 * octet_length(f.key) + octet_length(f.value) + 80), 0)::bigint AS bytes FROM found f)
+    SELECT s.bytes, f.key, f.value, f.updated_at FROM size s LEFT JOIN found f ON s.bytes <= p_bytes_max ORDER BY f.key
+$$;
+
 -- One cycle: ack, state and pushes, all or nothing, in the one lock order.
 --   p_ack_seq     the verdict p_ack_kind (`completed`, `failed`, `dlq`, `retry`) on everything delivered up to
 --                 this offset; NULL = no ack

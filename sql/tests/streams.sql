@@ -34,6 +34,13 @@ BEGIN
        AND (SELECT count(*) FROM queen.get_stream_state(v.query_id, v_in, NULL, 'x', NULL)) = 0
        AND (SELECT count(*) FROM queen.get_stream_state(v.query_id, v_out, NULL, NULL, NULL)) = 0;
 
+    -- within so many bytes: all of it or only its size
+    SELECT string_agg(concat_ws('=', bytes, key, value), ' ') INTO v_text
+    FROM queen.get_stream_state_within(v.query_id, v_in, NULL, NULL, NULL, 214);
+    ASSERT v_text = '214=k1={"windowEnd":5} 214=k2={"windowEnd":9}', v_text;
+    ASSERT (SELECT array_agg(concat_ws('=', bytes, key, value)) FROM queen.get_stream_state_within(v.query_id, v_in, NULL, NULL, NULL, 213)) = '{214}'
+       AND (SELECT array_agg(concat_ws('=', bytes, key, value)) FROM queen.get_stream_state_within(v.query_id, v_out, NULL, NULL, NULL, 213)) = '{0}';
+
     -- any failure leaves everything as it was
     PERFORM test.fails(format('SELECT test.cycle(%L, %s, %s, %L, 3, p_keys => ''{k1}'', p_values => ARRAY[NULL]::text[])', v.query_id, v_in, v_g, v_lease), 'QN102');
     PERFORM test.pop(v_in, v_g, v_lease, 4);

@@ -20,6 +20,8 @@ using sidecar::AckRequest;
 
 // An entry of the reply without its texts.
 constexpr size_t kEntryBytes = 140;
+// What an outcome adds to it at most: an error, and the names of a queue and a partition.
+constexpr size_t kOutcomeBytesMax = 100 + 2 * kNameBytesMax;
 
 Status Invalid(std::string message) { return Status(Code::kInvalidRequest, std::move(message)); }
 
@@ -33,12 +35,13 @@ AckItem ReadItem(JsonReader& reader, JsonScratch& scratch) {
 }
 
 // Reads the rest of the list to its end, also past an error, which is returned.
-Status ReadItems(JsonReader& reader, JsonScratch& scratch, std::vector<AckItem>& items) {
+Status ReadItems(JsonReader& reader, JsonScratch& scratch, size_t items_max,
+                 std::vector<AckItem>& items) {
   while (reader.NextElement()) {
-    if (items.size() == kAckItemsMax) {
+    if (items.size() == items_max) {
       reader.Leave();
       return Status(Code::kPayloadTooLarge,
-                    fmt::format("A call has at most {} acknowledgments", kAckItemsMax));
+                    fmt::format("A call has at most {} acknowledgments", items_max));
     }
     items.push_back(ReadItem(reader, scratch));
   }
@@ -54,22 +57,31 @@ Result<std::string_view> TopLevelGroup(const JsonValue& value, JsonScratch& scra
   return group.text;
 }
 
-void Answer(http::Reply& reply, const std::vector<AckItem>& items,
-            const std::vector<AckOutcome>& outcomes) {
-  reply.Send(http::Response::Json(200, WriteAckReply(items, outcomes)));
+size_t ReplyBytesMax(const std::vector<AckItem>& items) {
+  size_t bytes = 2;
+  for (const AckItem& item : items) {
+    bytes += kEntryBytes + kOutcomeBytesMax + item.txn.size() + item.error.size();
+  }
+  return bytes;
 }
 
 void Handle(const Context& context, http::Reply reply, Result<std::vector<AckItem>> items) {
   if (!items.ok()) return reply.SendError(items.status());
   const bool all_refused = std::all_of(items->begin(), items->end(),
                                        [](const AckItem& item) { return !item.error.empty(); });
-  if (all_refused) return Answer(reply, *items, std::vector<AckOutcome>(items->size()));
+  if (all_refused) {
+    return reply.SendIfRoom(
+        http::Response::Json(200, WriteAckReply(*items, std::vector<AckOutcome>(items->size()))));
+  }
+  if (const Status room = reply.TakeRoom(ReplyBytesMax(*items)); !room.ok()) {
+    return reply.SendError(room);
+  }
   AckRequest ack;
   ack.items = *std::move(items);
   ack.done = [reply = std::move(reply)](AckRequest& done,
                                         Result<std::vector<AckOutcome>> outcomes) mutable {
     if (!outcomes.ok()) return reply.SendError(outcomes.status());
-    Answer(reply, done.items, *outcomes);
+    reply.Send(http::Response::Json(200, WriteAckReply(done.items, *outcomes)));
   };
   context.engine.Ack(std::move(ack));
 }
@@ -90,7 +102,7 @@ Result<std::vector<AckItem>> ParseAck(std::string_view body) {
   return items;
 }
 
-Result<std::vector<AckItem>> ParseAckBatch(std::string_view body) {
+Result<std::vector<AckItem>> ParseAckBatch(std::string_view body, size_t items_max) {
   JsonReader reader(body);
   JsonScratch scratch;
   std::vector<AckItem> items;
@@ -102,7 +114,7 @@ Result<std::vector<AckItem>> ParseAckBatch(std::string_view body) {
       if (reader.key() == "acknowledgments") {
         items.clear();
         has_items = reader.EnterArray();
-        if (has_items) problem = ReadItems(reader, scratch, items);
+        if (has_items) problem = ReadItems(reader, scratch, items_max, items);
       } else if (reader.key() == "consumerGroup") {
         group_value = reader.Value();
       }
@@ -155,7 +167,11 @@ void HandleAck(const Context& context, const http::Request& request, http::Reply
 }
 
 void HandleAckBatch(const Context& context, const http::Request& request, http::Reply reply) {
-  Handle(context, std::move(reply), ParseAckBatch(request.body()));
+  // Acks are much larger in memory than in a body, so those without room for their reply are not
+  // even read.
+  const size_t items_max =
+      std::min(kAckItemsMax, reply.bytes_max() / (kEntryBytes + kOutcomeBytesMax));
+  Handle(context, std::move(reply), ParseAckBatch(request.body(), items_max));
 }
 
 }  // namespace queen::api

@@ -22,8 +22,10 @@ void HandleAckBatch(const Context& context, const http::Request& request, http::
 
 // The body of the single form, as a list of one.
 Result<std::vector<sidecar::AckItem>> ParseAck(std::string_view body);
-// The body of the batch form. A consumerGroup beside the list counts for every item.
-Result<std::vector<sidecar::AckItem>> ParseAckBatch(std::string_view body);
+// The body of the batch form, kPayloadTooLarge beyond `items_max`. A consumerGroup beside the list
+// counts for every item.
+Result<std::vector<sidecar::AckItem>> ParseAckBatch(std::string_view body,
+                                                    size_t items_max = kAckItemsMax);
 
 // The JSON array for the caller. REQUIRES: one outcome per item
 std::string WriteAckReply(const std::vector<sidecar::AckItem>& items,

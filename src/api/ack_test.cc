@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/names.h"
 #include "api/test_api.h"
 
 namespace queen::api {
@@ -190,6 +191,32 @@ TEST_F(AckTest, AFailureOfTheEngine) {
        fmt::format(R"({{"transactionId":"t","partitionId":"{}"}})", kPartition));
   engine_.FinishAck(Status(Code::kOutcomeUnknown));
   EXPECT_EQ(response().status, 503);
+}
+
+TEST_F(AckTest, RoomForTheReplyIsTakenBeforeAnythingIsDone) {
+  const std::string body = fmt::format(
+      R"({{"acknowledgments":[{{"transactionId":"t","partitionId":"{}"}},{{}}]}})", kPartition);
+  const auto send = [&](size_t bytes_max, size_t bytes_free) {
+    auto request = http::ParseRequest(
+        fmt::format("POST /api/v1/ack/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}",
+                    body.size(), body));
+    target_ = std::make_shared<http::TestTarget>();
+    target_->bytes_max = bytes_max;
+    target_->bytes_free = bytes_free;
+    router_.Dispatch(*std::move(request), http::Reply(target_, 1));
+    return response().status;
+  };
+  EXPECT_EQ(send(10'000, 1'000), 503);
+  EXPECT_EQ(send(1'000, 1'000), 413);
+  EXPECT_TRUE(engine_.acks.empty());
+  EXPECT_EQ(send(10'000, 10'000), 0);
+  EXPECT_EQ(engine_.acks.size(), 1U);
+  // Whatever comes of it, the reply is no longer.
+  AckOutcome outcome;
+  outcome.error = "Invalid or expired lease";
+  outcome.queue_name = outcome.partition_name = std::string(kNameBytesMax, 'n');
+  engine_.FinishAck(std::vector{outcome, outcome});
+  EXPECT_LE(response().body.size(), target_->rooms_asked[0]);
 }
 
 TEST_F(AckTest, AnEndlessListIsRefused) {

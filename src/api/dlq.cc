@@ -77,7 +77,7 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
   context.admin.ListDeadLetters(*filter, [&context, page = filter->page, reply = std::move(reply)](
                                              Result<Listed<DeadLetter>> listed) mutable {
     if (!listed.ok()) return reply.SendError(listed.status());
-    reply.Send(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
+    reply.SendIfRoom(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
   });
 }
 

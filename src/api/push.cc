@@ -59,12 +59,15 @@ void AppendStored(std::string& out, const PushItem& item, const PushOutcome& out
   AppendJsonString(out, item.queue);
 }
 
-void Answer(http::Reply& reply, const std::vector<PushItem>& items,
-            const std::vector<PushOutcome>& outcomes) {
-  reply.Send(http::Response::Json(201, WritePushReply(items, outcomes)));
-}
-
 }  // namespace
+
+size_t PushReplyBytes(const std::vector<PushItem>& items) {
+  size_t bytes = 2;
+  for (const PushItem& item : items) {
+    bytes += kEntryBytes + item.queue.size() + item.txn.size() + item.error.size();
+  }
+  return bytes;
+}
 
 Status ParsePush(std::string_view producer_sub, PushRequest& push) {
   JsonReader reader(push.body);
@@ -87,9 +90,7 @@ std::string WritePushReply(const std::vector<PushItem>& items,
                            const std::vector<PushOutcome>& outcomes) {
   assert(outcomes.size() == items.size());
   std::string out;
-  size_t bytes = 2;
-  for (const PushItem& item : items) bytes += kEntryBytes + item.queue.size() + item.txn.size();
-  out.reserve(bytes);
+  out.reserve(PushReplyBytes(items));
   out += '[';
   for (size_t i = 0; i < items.size(); ++i) {
     out += i == 0 ? "{\"index\":" : ",{\"index\":";
@@ -119,11 +120,17 @@ void HandlePush(const Context& context, http::Request& request, http::Reply repl
   }
   const bool all_refused = std::all_of(push.items.begin(), push.items.end(),
                                        [](const PushItem& item) { return !item.error.empty(); });
-  if (all_refused) return Answer(reply, push.items, std::vector<PushOutcome>(push.items.size()));
+  if (all_refused) {
+    return reply.SendIfRoom(http::Response::Json(
+        201, WritePushReply(push.items, std::vector<PushOutcome>(push.items.size()))));
+  }
+  if (const Status room = reply.TakeRoom(PushReplyBytes(push.items)); !room.ok()) {
+    return reply.SendError(room);
+  }
   push.done = [reply = std::move(reply)](PushRequest& done,
                                          Result<std::vector<PushOutcome>> outcomes) mutable {
     if (!outcomes.ok()) return reply.SendError(outcomes.status());
-    Answer(reply, done.items, *outcomes);
+    reply.Send(http::Response::Json(201, WritePushReply(done.items, *outcomes)));
   };
   // The items stay valid: a body that has any is too long for the string's own buffer, so moving
   // the request moves a pointer.

@@ -24,6 +24,9 @@ void HandlePush(const Context& context, http::Request& request, http::Reply repl
 // Fills push.items from push.body.
 Status ParsePush(std::string_view producer_sub, sidecar::PushRequest& push);
 
+// About the length of what WritePushReply makes of them, whatever their outcomes are.
+size_t PushReplyBytes(const std::vector<sidecar::PushItem>& items);
+
 // The JSON array for the caller. REQUIRES: one outcome per item
 std::string WritePushReply(const std::vector<sidecar::PushItem>& items,
                            const std::vector<sidecar::PushOutcome>& outcomes);

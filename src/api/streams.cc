@@ -20,11 +20,17 @@ using sidecar::PushOutcome;
 using sidecar::StreamCycle;
 using sidecar::StreamQueryRequest;
 using sidecar::StreamQueryResult;
+using sidecar::StreamState;
 using sidecar::StreamStateRequest;
 using sidecar::StreamStateRow;
 using sidecar::TransactionAck;
 using sidecar::TransactionRequest;
 using sidecar::TransactionResult;
+
+// State of this size is read without asking for room first: nearly all that is ever asked for.
+constexpr int64_t kStateBytesFirst = int64_t{64} << 10;
+// The reply of a cycle without the results of its pushes.
+constexpr size_t kCycleBytes = 1'000;
 
 Status Invalid(std::string_view field, std::string_view rule) {
   return Status(Code::kInvalidRequest, fmt::format("{} {}", field, rule));
@@ -212,6 +218,45 @@ http::Response CycleApplied(const TransactionRequest& cycle, const TransactionRe
   return response;
 }
 
+// ---- state
+
+http::Response WriteState(const StreamState& state) {
+  http::Response response = http::Response::Json(200, {});
+  JsonWriter writer(response.body);
+  writer.BeginObject();
+  writer.Field("success", true);
+  writer.Key("rows");
+  writer.BeginArray();
+  for (const StreamStateRow& row : state.rows) {
+    writer.BeginObject();
+    writer.Field("key", row.key);
+    writer.Key("value");
+    writer.Raw(row.value);
+    writer.Field("updated_at", FormatTimestamp(row.updated_micros));
+    writer.EndObject();
+  }
+  writer.EndArray();
+  writer.EndObject();
+  return response;
+}
+
+// State of more than bytes_max is asked for again once there is room for it.
+void AskForState(const Context& context, StreamStateRequest request, http::Reply reply) {
+  StreamStateRequest again = request;
+  context.engine.GetStreamState(
+      std::move(request), [&context, again = std::move(again),
+                           reply = std::move(reply)](const Result<StreamState>& state) mutable {
+        if (!state.ok()) return reply.SendError(state.status());
+        if (state->bytes <= again.bytes_max) return reply.SendIfRoom(WriteState(*state));
+        const Status room = reply.TakeRoom(static_cast<size_t>(state->bytes));
+        if (!room.ok()) return reply.SendError(room);
+        again.bytes_max = state->bytes;
+        AskForState(context, std::move(again), std::move(reply));
+      });
+}
+
+// ---- cycle
+
 void AnswerCycle(http::Reply& reply, const TransactionRequest& cycle,
                  const TransactionResult& result) {
   const Code code = result.refusal.code();
@@ -300,6 +345,8 @@ void HandleStreamCycle(const Context& context, http::Request& request, http::Rep
   const Result<std::string> refusal = ParseStreamCycle(producer_sub, cycle);
   if (!refusal.ok()) return reply.SendError(refusal.status());
   if (!refusal->empty()) return reply.Send(CycleRefused(cycle, *refusal));
+  const Status room = reply.TakeRoom(kCycleBytes + PushReplyBytes(cycle.pushes));
+  if (!room.ok()) return reply.SendError(room);
   cycle.done = [reply = std::move(reply)](TransactionRequest& done,
                                           const Result<TransactionResult>& result) mutable {
     if (!result.ok()) return reply.SendError(result.status());
@@ -356,28 +403,8 @@ Result<StreamStateRequest> ParseStreamState(std::string_view text) {
 void HandleStreamState(const Context& context, const http::Request& request, http::Reply reply) {
   Result<StreamStateRequest> state = ParseStreamState(request.body());
   if (!state.ok()) return reply.SendError(state.status());
-  context.engine.GetStreamState(
-      *std::move(state),
-      [reply = std::move(reply)](const Result<std::vector<StreamStateRow>>& rows) mutable {
-        if (!rows.ok()) return reply.SendError(rows.status());
-        http::Response response = http::Response::Json(200, {});
-        JsonWriter writer(response.body);
-        writer.BeginObject();
-        writer.Field("success", true);
-        writer.Key("rows");
-        writer.BeginArray();
-        for (const StreamStateRow& row : *rows) {
-          writer.BeginObject();
-          writer.Field("key", row.key);
-          writer.Key("value");
-          writer.Raw(row.value);
-          writer.Field("updated_at", FormatTimestamp(row.updated_micros));
-          writer.EndObject();
-        }
-        writer.EndArray();
-        writer.EndObject();
-        reply.Send(std::move(response));
-      });
+  state->bytes_max = kStateBytesFirst;
+  AskForState(context, *std::move(state), std::move(reply));
 }
 
 }  // namespace queen::api

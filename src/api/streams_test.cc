@@ -71,10 +71,36 @@ TEST_F(StreamsTest, State) {
   EXPECT_EQ(engine_.stream_states[0].keys, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(engine_.stream_states[0].key_prefix, "p");
   EXPECT_EQ(engine_.stream_states[0].ripe_at, "1769898605123");
-  engine_.stream_state_done(std::vector<sidecar::StreamStateRow>{{"a", R"({"n": 1.50})", 0}});
+  engine_.stream_state_done(sidecar::StreamState{100, {{"a", R"({"n": 1.50})", 0}}});
   EXPECT_EQ(
       Answer(),
       R"(200 {"success":true,"rows":[{"key":"a","value":{"n": 1.50},"updated_at":"1970-01-01T00:00:00.000000Z"}]})");
+}
+
+TEST_F(StreamsTest, LargeStateIsReadWhenThereIsRoomForIt) {
+  const std::string body =
+      fmt::format(R"({{"query_id":"{}","partition_id":"{}"}})", kId, PartitionText());
+  Send("POST", "/streams/v1/state/get", body);
+  const int64_t first = engine_.stream_states[0].bytes_max;
+  engine_.stream_state_done(sidecar::StreamState{first + 1, {}});
+  EXPECT_FALSE(answered());
+  ASSERT_EQ(engine_.stream_states.size(), 2U);
+  EXPECT_EQ(engine_.stream_states[1].bytes_max, first + 1);
+  EXPECT_EQ(target_->rooms_asked, std::vector<size_t>{static_cast<size_t>(first) + 1});
+  engine_.stream_state_done(sidecar::StreamState{first + 2, {}});  // it has grown
+  ASSERT_EQ(engine_.stream_states.size(), 3U);
+  engine_.stream_state_done(sidecar::StreamState{first + 2, {{"a", "1", 0}}});
+  EXPECT_EQ(response().status, 200);
+
+  Send("POST", "/streams/v1/state/get", body);
+  target_->bytes_free = 1000;
+  engine_.stream_state_done(sidecar::StreamState{first + 1, {}});
+  EXPECT_EQ(response().status, 503);
+  Send("POST", "/streams/v1/state/get", body);
+  target_->bytes_max = 1000;
+  engine_.stream_state_done(sidecar::StreamState{first + 1, {}});
+  EXPECT_EQ(response().status, 413);
+  EXPECT_EQ(engine_.stream_states.size(), 5U);
 }
 
 TEST_F(StreamsTest, Cycle) {

@@ -185,6 +185,15 @@ void AppendAcked(std::string& out, const TransactionAck& ack, bool dead_lettered
   out += dead_lettered ? ",\"error\":null,\"dlq\":true}" : ",\"error\":null,\"dlq\":false}";
 }
 
+size_t ReplyBytes(const TransactionRequest& request) {
+  size_t bytes = kEntryBytes;
+  for (const PushItem& item : request.pushes) {
+    bytes += kEntryBytes + item.queue.size() + item.txn.size();
+  }
+  for (const TransactionAck& ack : request.acks) bytes += kEntryBytes + ack.item.txn.size();
+  return bytes;
+}
+
 }  // namespace
 
 Status ParseTransaction(std::string_view producer_sub, Transaction& transaction) {
@@ -235,7 +244,7 @@ std::string WriteTransactionReply(const Uuid& id, const TransactionRequest& requ
   assert(result.pushed.size() == request.pushes.size());
   assert(result.dead_lettered.size() == request.acks.size());
   std::string out;
-  out.reserve(kEntryBytes * (order.size() + 1));
+  out.reserve(ReplyBytes(request));
   out += "{\"transactionId\":\"";
   AppendUuid(out, id);
   out += "\",\"success\":true,\"results\":[";
@@ -272,6 +281,8 @@ void HandleTransaction(const Context& context, http::Request& request, http::Rep
     return reply.Send(
         http::Response::Json(200, WriteTransactionReply(id, transaction.request, {}, {})));
   }
+  const Status room = reply.TakeRoom(ReplyBytes(transaction.request));
+  if (!room.ok()) return reply.SendError(room);
   transaction.request.done = [id, order = std::move(transaction.order), reply = std::move(reply)](
                                  TransactionRequest& done,
                                  Result<TransactionResult> result) mutable {

@@ -44,7 +44,7 @@ Connection::Connection(Connections& owner)
     : owner_(&owner), parser_(owner.settings_.limits), budgets_(owner.budgets_) {}
 
 Connection::~Connection() {
-  budgets_->requests.Return(arriving_charge_);
+  ReturnArriving();
   budgets_->replies.Change(reply_charge_, 0);
 }
 
@@ -227,6 +227,7 @@ void Connection::Dispatch(Request request) {
   ++owner_->counters_.requests;
   active_ = true;
   const size_t charge = std::exchange(arriving_charge_, 0);
+  assert(unfinished_charge_ == 0);
   FollowUpload();  // another body may begin in the same turn, with a clock of its own
   const uint64_t sequence = Begin(request);
   if (charge > 0) owed_charges_.emplace_back(sequence, charge);
@@ -256,10 +257,38 @@ void Connection::AnswerError(const Status& status) {
   Deliver(pipeline_.Begin(traits), ErrorResponse(status));
 }
 
+Status Connection::TakeRoom(uint64_t sequence, size_t bytes) {
+  if (state_ == State::kClosed) return Status::Ok();  // nothing of the reply will be kept
+  owner_->loop_.AssertOwner();
+  if (!budgets_->replies.EverFits(bytes)) {
+    return Status(Code::kPayloadTooLarge,
+                  "The reply is larger than the room that the broker has for replies");
+  }
+  EndPromise(sequence);
+  const size_t total = ReplyBytes() + bytes;
+  if (!budgets_->replies.TryChange(reply_charge_, total)) {
+    ChargeReplies();
+    return Status(Code::kOverloaded, "Too many bytes of replies are waiting");
+  }
+  reply_charge_ = total;
+  promises_.emplace_back(sequence, bytes);
+  promised_bytes_ += bytes;
+  return Status::Ok();
+}
+
+void Connection::EndPromise(uint64_t sequence) {
+  const auto promise = std::find_if(promises_.begin(), promises_.end(),
+                                    [&](const auto& made) { return made.first == sequence; });
+  if (promise == promises_.end()) return;
+  promised_bytes_ -= promise->second;
+  promises_.erase(promise);
+}
+
 void Connection::Deliver(uint64_t sequence, Response response) {
   ReturnCharge(sequence);
   if (state_ == State::kClosed) return;
   owner_->loop_.AssertOwner();
+  EndPromise(sequence);
   pipeline_.Answer(sequence, std::move(response));
   CollectReplies();
   ChargeReplies();
@@ -269,6 +298,7 @@ void Connection::Abandon(uint64_t sequence) {
   ReturnCharge(sequence);
   if (state_ == State::kClosed) return;
   owner_->loop_.AssertOwner();
+  EndPromise(sequence);
   const Pipeline::Slot* slot = pipeline_.Find(sequence);
   if (slot == nullptr) return;
   if (!slot->disconnect_told) {
@@ -345,10 +375,15 @@ void Connection::Flush() {
   if (!dirty_) Settle();
 }
 
-// All that is in memory: a write that goes on keeps what was written of it.
+// All that is in memory, where a write that goes on keeps what was written of it, and all that is
+// promised.
+size_t Connection::ReplyBytes() const {
+  return pipeline_.response_bytes() + output_.memory() +
+         (pending_write_ ? pending_write_->output.memory() : 0) + promised_bytes_;
+}
+
 void Connection::ChargeReplies() {
-  const size_t bytes = pipeline_.response_bytes() + output_.memory() +
-                       (pending_write_ ? pending_write_->output.memory() : 0);
+  const size_t bytes = ReplyBytes();
   budgets_->replies.Change(reply_charge_, bytes);
   reply_charge_ = bytes;
 }
@@ -512,6 +547,8 @@ void Connection::Close() {
   output_ = Output();
   auto callbacks = pipeline_.TakeDisconnectCallbacks();
   pipeline_.Clear();
+  promises_.clear();
+  promised_bytes_ = 0;
   ChargeReplies();
   for (auto& callback : callbacks) RunCallback(callback);
 }

@@ -25,8 +25,8 @@
 //   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
 //      forbids that, Connections asks the kernel now and then (CheckPeer).
 //   4. A body is charged to the process's RequestBudget as it arrives and until its request is
-//      answered, also when the client has gone. When there is no room, the largest body that is
-//      arriving on this worker gives way if the newcomer is smaller; otherwise the newcomer is
+//      answered, also when the client has gone. When there is no room, the largest bodies that are
+//      arriving on this worker give way if the newcomer is smaller; otherwise the newcomer is
 //      answered 503.
 //   5. After input_ended_ no more requests are taken; when the last reply is written the connection
 //      lingers, so that a client still sending can read it instead of being reset.
@@ -99,6 +99,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool reading() const { return reading_; }
 
   // ReplyTarget
+  Status TakeRoom(uint64_t sequence, size_t bytes) override;
+  size_t reply_bytes_max() const override { return budgets_->replies.largest(); }
   void Deliver(uint64_t sequence, Response response) override;
   void Abandon(uint64_t sequence) override;
   void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) override;
@@ -121,6 +123,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool HasRoomForBody(size_t bytes);
   bool ChargeArriving();
   void RefuseArriving();
+  void ReturnArriving();
   // Frees what has arrived of a body and returns its charge.
   void DropArriving();
   RequestBudget::Kind KindOf(size_t body_bytes) const;
@@ -139,6 +142,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   uint64_t Begin(const Request& request);
   void Dispatch(Request request);
   void ReturnCharge(uint64_t sequence);
+  void EndPromise(uint64_t sequence);
   void AnswerError(const Status& status);
   void CollectReplies();
   void Render(Pipeline::Slot slot);
@@ -150,6 +154,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void OnWritten(int status);
   void StartLingering();
   void ChargeReplies();
+  size_t ReplyBytes() const;
   // Bytes that wait to be given to the kernel.
   size_t unwritten_bytes() const;
   // Those, and what the kernel has but the client has not acknowledged.
@@ -173,8 +178,12 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   std::string stash_;                       // input that waits for its turn
   const std::shared_ptr<Budgets> budgets_;  // its own: a reply may outlive the server
   size_t arriving_charge_ = 0;              // for the body in parser_
+  size_t unfinished_charge_ = 0;            // of it, what was taken while the body was not whole
   std::vector<std::pair<uint64_t, size_t>> owed_charges_;  // for requests not answered, by number
-  size_t reply_charge_ = 0;                                // for what the client has not taken
+  // Room for replies that are being made, by their requests' numbers, and the sum of it.
+  std::vector<std::pair<uint64_t, size_t>> promises_;
+  size_t promised_bytes_ = 0;
+  size_t reply_charge_ = 0;  // for what the client has not taken
 
   State state_ = State::kClosed;
   int64_t since_ms_ = 0;  // when it joined the list of its state

@@ -14,7 +14,8 @@ constexpr const char* kTooManyBytes = "Too many bytes of requests are waiting";
 
 RequestBudget::Kind Connection::KindOf(size_t body_bytes) const {
   return {.bulk = parser_.arriving().raw_path() == owner_->settings_.bulk_path,
-          .large_and_arriving = !parser_.complete() && body_bytes > RequestBudget::kSmallBytes};
+          .arriving = !parser_.complete(),
+          .large = body_bytes > RequestBudget::kSmallBytes};
 }
 
 size_t Connection::BodyBytesWanted() const {
@@ -32,15 +33,22 @@ bool Connection::ChargeArriving() {
   if (BodyBytesWanted() == 0) return true;
   const size_t memory = parser_.body_memory();
   if (BodyBytesWanted() > budgets_->requests.LargestBody(KindOf(memory).bulk)) return false;
+  const RequestBudget::Kind kind = KindOf(memory);
+  if (!kind.arriving) budgets_->requests.Arrived(std::exchange(unfinished_charge_, 0));
   if (memory <= arriving_charge_) return true;
   const size_t more = memory - arriving_charge_;
-  const RequestBudget::Kind kind = KindOf(memory);
   if (!budgets_->requests.TryTake(more, kind) &&
       !(owner_->MakeRoomForBody(*this, more, kind) && budgets_->requests.TryTake(more, kind))) {
     return false;
   }
   arriving_charge_ = memory;
+  if (kind.arriving) unfinished_charge_ = memory;
   return true;
+}
+
+void Connection::ReturnArriving() {
+  budgets_->requests.Arrived(std::exchange(unfinished_charge_, 0));
+  budgets_->requests.Return(std::exchange(arriving_charge_, 0));
 }
 
 // One that has arrived whole leaves the connection as it is.
@@ -51,7 +59,7 @@ void Connection::RefuseArriving() {
   }
   const Status status(Code::kOverloaded, kTooManyBytes);
   if (!parser_.complete()) return AnswerError(status);
-  budgets_->requests.Return(std::exchange(arriving_charge_, 0));
+  ReturnArriving();
   ++owner_->counters_.requests;
   active_ = true;
   Deliver(Begin(parser_.Take()), ErrorResponse(status));
@@ -64,7 +72,7 @@ void Connection::GiveWayWithBody() {
 
 void Connection::DropArriving() {
   if (parser_.body_arriving()) parser_.Drop();
-  budgets_->requests.Return(std::exchange(arriving_charge_, 0));
+  ReturnArriving();
   FollowUpload();
 }
 

@@ -174,6 +174,56 @@ TEST_F(RequestBytes, TheLargestArrivingBodyGivesWayToASmallerOne) {
   EXPECT_EQ(server_.counters().bodies_given_way, 1U);
 }
 
+TEST_F(RequestBytes, SmallBodiesThatArriveLeaveRoomForCompleteOnes) {
+  std::deque<TestClient> slow;
+  for (size_t i = 1; i <= 10; ++i) {
+    // Memory for a body doubles up to its length.
+    slow.emplace_back(server_).Send(Announce(kSmall) + std::string(30'000, 'x'));
+    ASSERT_TRUE(WaitForTaken((i - 1) * kSmall + 30'000));
+    slow.back().Send(std::string(10'000, 'x'));
+    ASSERT_TRUE(WaitForTaken(i * kSmall));
+  }
+  EXPECT_EQ(server_.request_budget().arriving(), 5 * kEighth);
+  TestClient another(server_);
+  EXPECT_EQ(another.Ask(Announce(kSmall, "/", kAsking)).status, 503);
+  // Pushes that are whole find the sixth eighth, and all others the rest.
+  Hold(2, "/bulk");
+  TestClient ack(server_);
+  ack.Send(Post(kSmall));
+  ASSERT_TRUE(WaitForReplies(3));
+  EXPECT_EQ(server_.counters().bodies_given_way, 0U);
+  // One that becomes whole does not count as arriving.
+  slow[0].Send(std::string(10'000, 'x'));
+  ASSERT_TRUE(WaitForReplies(4));
+  EXPECT_EQ(server_.request_budget().arriving(), 5 * kEighth - kSmall);
+}
+
+TEST_F(RequestBytes, AsManyGiveWayAsASmallerOneNeeds) {
+  TestClient first(server_);
+  first.Send(Post(2 * kEighth).substr(0, 2 * kEighth));
+  ASSERT_TRUE(WaitForTaken(2 * kEighth));
+  TestClient second(server_);
+  second.Send(Post(2 * kEighth).substr(0, 2 * kEighth));
+  ASSERT_TRUE(WaitForTaken(4 * kEighth));
+  Hold(6);
+  // Together they take 7/8; a large one that arrives may have 5/8 with all that is there.
+  TestClient newcomer(server_);
+  EXPECT_EQ(newcomer.Ask(Announce(3 * kEighth / 2, "/", kAsking)).status, 100);
+  EXPECT_EQ(server_.counters().bodies_given_way, 2U);
+  EXPECT_EQ(first.Read().status, 503);
+  EXPECT_EQ(second.Read().status, 503);
+}
+
+TEST_F(RequestBytes, NobodyGivesWayForNothing) {
+  TestClient large(server_);
+  large.Send(Post(2 * kEighth).substr(0, 2 * kEighth));
+  ASSERT_TRUE(WaitForTaken(2 * kEighth));
+  Hold(8);
+  TestClient newcomer(server_);
+  EXPECT_EQ(newcomer.Ask(Announce(3 * kEighth / 2, "/", kAsking)).status, 503);
+  EXPECT_EQ(server_.counters().bodies_given_way, 0U);
+}
+
 TEST_F(RequestBytes, ARequestCountsUntilItIsAnsweredThoughItsClientHasGone) {
   Hold(2);
   holders_[0].Reset();

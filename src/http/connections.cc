@@ -156,15 +156,25 @@ void Connections::EndUpload(Connection& connection) { uploads_.Remove(connection
 
 bool Connections::MakeRoomForBody(const Connection& newcomer, size_t bytes,
                                   RequestBudget::Kind kind) {
+  size_t larger_bytes = 0;
+  Connection* largest = LargestUploadBeyond(newcomer, larger_bytes);
+  if (!budgets_->requests.HasRoom(bytes, kind, larger_bytes)) return false;
+  while (largest != nullptr && !budgets_->requests.HasRoom(bytes, kind)) {
+    largest->GiveWayWithBody();
+    largest = LargestUploadBeyond(newcomer, larger_bytes);
+  }
+  return budgets_->requests.HasRoom(bytes, kind);
+}
+
+Connection* Connections::LargestUploadBeyond(const Connection& newcomer, size_t& total) {
+  const size_t wanted = newcomer.BodyBytesWanted();
   Connection* largest = nullptr;
   for (Connection* next = uploads_.front(); next != nullptr; next = UploadList::After(*next)) {
-    if (next == &newcomer) continue;
+    if (next == &newcomer || next->arriving_charge_ <= wanted) continue;
+    total += next->arriving_charge_;
     if (largest == nullptr || next->arriving_charge_ > largest->arriving_charge_) largest = next;
   }
-  if (largest == nullptr || largest->arriving_charge_ <= newcomer.BodyBytesWanted()) return false;
-  if (!budgets_->requests.HasRoom(bytes, kind, largest->arriving_charge_)) return false;
-  largest->GiveWayWithBody();
-  return true;
+  return largest;
 }
 
 void Connections::Drain(UniqueFunction<void()> done) {

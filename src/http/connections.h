@@ -78,8 +78,12 @@ class Connections {
   // Of Connection: in the list of uploads as its youngest, with a new window.
   void StartUpload(Connection& connection);
   void EndUpload(Connection& connection);
-  // Refuses the largest arriving body if that makes room for `bytes` of `newcomer`'s smaller one.
+  // Refuses arriving bodies, the largest first, if that makes room for `bytes` of `newcomer`'s
+  // smaller one.
   bool MakeRoomForBody(const Connection& newcomer, size_t bytes, RequestBudget::Kind kind);
+  // The largest arriving body that is larger than `newcomer`'s, nullptr for none. Adds the bytes of
+  // all such bodies to `total`.
+  Connection* LargestUploadBeyond(const Connection& newcomer, size_t& total);
 
   bool TakeConnection();
   // Closes the connection that is missed least. False: every one is in use.

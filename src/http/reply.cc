@@ -21,6 +21,16 @@ void Reply::Send(Response response) {
   target->Deliver(sequence_, std::move(response));
 }
 
+Status Reply::TakeRoom(size_t bytes) {
+  assert(target_ != nullptr);
+  return target_->TakeRoom(sequence_, bytes);
+}
+
+void Reply::SendIfRoom(Response response) {
+  const Status room = TakeRoom(response.body.size());
+  room.ok() ? Send(std::move(response)) : SendError(room);
+}
+
 void Reply::OnDisconnect(UniqueFunction<void()> callback) {
   assert(target_ != nullptr);
   // A copy, because a callback that runs at once may destroy this Reply.

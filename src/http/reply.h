@@ -23,6 +23,8 @@ namespace queen::http {
 class ReplyTarget {
  public:
   virtual ~ReplyTarget() = default;
+  virtual Status TakeRoom(uint64_t sequence, size_t bytes) = 0;
+  virtual size_t reply_bytes_max() const = 0;
   virtual void Deliver(uint64_t sequence, Response response) = 0;
   virtual void Abandon(uint64_t sequence) = 0;
   virtual void OnDisconnect(uint64_t sequence, UniqueFunction<void()> callback) = 0;
@@ -42,6 +44,17 @@ class [[nodiscard]] Reply {
   // REQUIRES: not sent yet
   void Send(Response response);
   void SendError(const Status& status) { Send(ErrorResponse(status)); }
+  // For a reply of any size to a request that changed nothing: sent if TakeRoom gives room for it,
+  // and the error instead if not.
+  void SendIfRoom(Response response);
+
+  // Takes room for a reply of `bytes` until it is sent (ReplyBudget). What has been done cannot be
+  // refused, so a request that changes something takes room before it begins. kOverloaded: there is
+  // none now. kPayloadTooLarge: there never is. Called again it asks for that much instead.
+  // REQUIRES: not sent yet
+  Status TakeRoom(size_t bytes);
+  // The largest reply that TakeRoom ever gives room for.
+  size_t bytes_max() const { return target_->reply_bytes_max(); }
 
   // Whether an answer is still owed: false once sent, moved from, or default made.
   explicit operator bool() const { return target_ != nullptr; }

@@ -1,13 +1,17 @@
 // How many bytes of replies the process holds that their clients have not taken, and how many are
 // on their way. Shared by every worker, any thread.
 //
-//   Connections are counted when they hold more than kSmallBytes, so that small replies cost
-//   nothing here. Nobody is refused for what a connection holds.
+//   Connections are counted when they hold, or have promised, more than kSmallBytes, so that small
+//   replies cost nothing here (Change). A reply that may be refused, or be large, takes its room
+//   before it is held (TryChange, by way of Reply::TakeRoom).
 //   Pops take room before their messages are read (TryTake), and return it when the connection
-//   has the reply. Large replies may have three quarters of the whole, so that small ones find room
-//   beside clients that do not read.
+//   has the reply.
+//
+// Large pops may have six eighths of the whole and other large replies seven, so that clients that
+// do not read leave room for small pops, and large pops leave some for all others.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,16 +28,34 @@ class ReplyBudget {
 
   // A connection that held `before` bytes now holds `now`.
   void Change(size_t before, size_t now) {
-    const size_t counted_before = before > kSmallBytes ? before : 0;
-    const size_t counted_now = now > kSmallBytes ? now : 0;
+    const size_t counted_before = IsLarge(before) ? before : 0;
+    const size_t counted_now = IsLarge(now) ? now : 0;
     if (counted_before == counted_now) return;
     large_.fetch_add(counted_now - counted_before,
                      std::memory_order_relaxed);  // wraps as it should
   }
 
-  // Takes room for a reply of `bytes`, or returns false when there is none now. A large one is let
-  // in whatever its size when there is no other. It leaves free what the first in order() needs,
-  // unless `place` is that one's.
+  // The same, unless it makes what is counted more than there is room for: false then, and nothing
+  // has changed.
+  [[nodiscard]] bool TryChange(size_t before, size_t now) {
+    if (now <= before || !IsLarge(now)) {
+      Change(before, now);
+      return true;
+    }
+    const size_t more = now - (IsLarge(before) ? before : 0);
+    size_t taken = large();
+    do {
+      if (taken + more > largest()) return false;
+    } while (!large_.compare_exchange_weak(taken, taken + more, std::memory_order_relaxed));
+    return true;
+  }
+  // Whether TryChange gives room for a reply of `bytes` when nothing else is held.
+  bool EverFits(size_t bytes) const { return bytes <= largest(); }
+  size_t largest() const { return std::max(kSmallBytes, bytes_max_ / 8 * 7); }
+
+  // Takes room for a pop's reply of `bytes`, or returns false when there is none now. A large one
+  // is let in whatever its size when there is no other. It leaves free what the first in order()
+  // needs, unless `place` is that one's.
   [[nodiscard]] bool TryTake(size_t bytes, uint64_t place = 0) {
     std::atomic<size_t>& kind = KindOf(bytes);
     const size_t kept = order_.KeptFrom(place);

@@ -169,6 +169,24 @@ TEST(ReplyBudget, RoomIsReturnedWhenThereIsLessToSend) {
   EXPECT_EQ(budget.held(), 0U);
 }
 
+TEST(ReplyBudget, OtherLargeRepliesMayHaveSevenEighths) {
+  EXPECT_TRUE(ReplyBudget(1).EverFits(ReplyBudget::kSmallBytes));
+  ReplyBudget budget(8 * kMiB);
+  EXPECT_TRUE(budget.EverFits(7 * kMiB));
+  EXPECT_FALSE(budget.EverFits(7 * kMiB + 1));
+  ASSERT_TRUE(budget.TryTake(6 * kMiB));  // all that pops may have
+  EXPECT_FALSE(budget.TryChange(0, kMiB + 1));
+  EXPECT_EQ(budget.held(), 6 * kMiB);
+  EXPECT_TRUE(budget.TryChange(0, kMiB));
+  EXPECT_FALSE(budget.TryChange(0, ReplyBudget::kSmallBytes + 1));
+  EXPECT_FALSE(budget.TryChange(kMiB, kMiB + 1));
+  // A connection with little costs nothing, a small pop finds room, and less is always well.
+  EXPECT_TRUE(budget.TryChange(0, ReplyBudget::kSmallBytes));
+  EXPECT_TRUE(budget.TryTake(ReplyBudget::kSmallBytes));
+  EXPECT_TRUE(budget.TryChange(kMiB, ReplyBudget::kSmallBytes));
+  EXPECT_EQ(budget.held(), 6 * kMiB + ReplyBudget::kSmallBytes);
+}
+
 TEST(ReplyBudget, WhatAConnectionHoldsCountsAmongTheLarge) {
   ReplyBudget budget(4 * kMiB);
   budget.Change(0, ReplyBudget::kSmallBytes);

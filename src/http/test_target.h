@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "http/reply.h"
 
@@ -13,6 +14,12 @@ namespace queen::http {
 
 class TestTarget final : public ReplyTarget {
  public:
+  Status TakeRoom(uint64_t /*sequence*/, size_t bytes) override {
+    rooms_asked.push_back(bytes);
+    if (bytes > bytes_max) return Status(Code::kPayloadTooLarge);
+    return bytes > bytes_free ? Status(Code::kOverloaded) : Status::Ok();
+  }
+  size_t reply_bytes_max() const override { return bytes_max; }
   void Deliver(uint64_t sequence, Response response) override {
     on_disconnect.erase(sequence);
     responses.emplace(sequence, std::move(response));
@@ -29,6 +36,9 @@ class TestTarget final : public ReplyTarget {
   std::map<uint64_t, UniqueFunction<void()>> on_disconnect;
   std::set<uint64_t> held;
   bool is_connected = true;
+  std::vector<size_t> rooms_asked;
+  size_t bytes_max = SIZE_MAX;
+  size_t bytes_free = SIZE_MAX;
 };
 
 }  // namespace queen::http

@@ -14,10 +14,38 @@ using cluster::ClusterCounters;
 using cluster::PeerState;
 using cluster::PeerStatus;
 
+// Groups with pops that wait, by queue and name. Of these the first are listed and all are counted:
+// the answer stays small however many there are.
+struct WaitingGroups {
+  static constexpr size_t kListedMax = 100;
+
+  std::map<std::pair<std::string, std::string>, size_t> listed;
+  size_t groups = 0;
+  size_t pops = 0;
+
+  void Add(const std::string& queue, const std::string& group, size_t waiting) {
+    ++groups;
+    pops += waiting;
+    List({queue, group}, waiting);
+  }
+  // REQUIRES: `other` is of another sidecar, and so of other queues
+  void Add(const WaitingGroups& other) {
+    groups += other.groups;
+    pops += other.pops;
+    for (const auto& [names, waiting] : other.listed) List(names, waiting);
+  }
+
+ private:
+  void List(const std::pair<std::string, std::string>& names, size_t waiting) {
+    listed[names] += waiting;
+    if (listed.size() > kListedMax) listed.erase(std::prev(listed.end()));
+  }
+};
+
 // What one sidecar says of itself.
 struct SidecarReport {
   state::BackoffStats backoff;
-  std::map<std::pair<std::string, std::string>, size_t> waiting;  // by queue and group
+  WaitingGroups waiting;
   int64_t partitions_cached = 0;
   int64_t segment_bytes_cached = 0;
   bool database_up = false;
@@ -28,7 +56,7 @@ SidecarReport ReportOf(sidecar::Sidecar& sidecar) {
   report.backoff = sidecar.pop().backoff();
   sidecar.pop().ForEachAwaited(
       [&report](const std::string& queue, const std::string& group, size_t waiting) {
-        report.waiting[{queue, group}] += waiting;
+        report.waiting.Add(queue, group, waiting);
       });
   report.partitions_cached = static_cast<int64_t>(sidecar.push().partitions_known());
   report.segment_bytes_cached = static_cast<int64_t>(sidecar.cache().bytes());
@@ -40,12 +68,14 @@ void WriteSidecars(JsonWriter& writer, const std::vector<SidecarReport>& reports
   state::BackoffStats backoff;
   int64_t partitions = 0;
   int64_t segment_bytes = 0;
+  WaitingGroups waiting_groups;
   for (const SidecarReport& report : reports) {
     backoff.groups_tracked += report.backoff.groups_tracked;
     backoff.groups_in_flight += report.backoff.groups_in_flight;
     backoff.groups_backed_off += report.backoff.groups_backed_off;
     partitions += report.partitions_cached;
     segment_bytes += report.segment_bytes_cached;
+    waiting_groups.Add(report.waiting);
   }
   writer.Field("local_sidecars", static_cast<int64_t>(reports.size()));
   writer.Key("group_backoff");
@@ -61,16 +91,16 @@ void WriteSidecars(JsonWriter& writer, const std::vector<SidecarReport>& reports
   writer.EndObject();
   writer.Key("consumer_presence");
   writer.BeginArray();
-  for (const SidecarReport& report : reports) {
-    for (const auto& [names, waiting] : report.waiting) {
-      writer.BeginObject();
-      writer.Field("queue", names.first);
-      writer.Field("consumerGroup", names.second);
-      writer.Field("waiting", static_cast<int64_t>(waiting));
-      writer.EndObject();
-    }
+  for (const auto& [names, waiting] : waiting_groups.listed) {
+    writer.BeginObject();
+    writer.Field("queue", names.first);
+    writer.Field("consumerGroup", names.second);
+    writer.Field("waiting", static_cast<int64_t>(waiting));
+    writer.EndObject();
   }
   writer.EndArray();
+  writer.Field("waiting_groups", static_cast<int64_t>(waiting_groups.groups));
+  writer.Field("waiting_pops", static_cast<int64_t>(waiting_groups.pops));
 }
 
 const char* NameOf(PeerState state) {

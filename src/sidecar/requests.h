@@ -234,6 +234,7 @@ struct StreamStateRequest {
   std::vector<std::string> keys;  // none: all
   std::string key_prefix;
   std::string ripe_at;  // a number, "" for all
+  int64_t bytes_max = INT64_MAX;
 };
 
 struct StreamStateRow {
@@ -242,7 +243,12 @@ struct StreamStateRow {
   int64_t updated_micros = 0;
 };
 
-using StreamStateDone = UniqueFunction<void(Result<std::vector<StreamStateRow>>)>;
+struct StreamState {
+  int64_t bytes = 0;  // of all rows, as JSON at most; above bytes_max there are none here
+  std::vector<StreamStateRow> rows;
+};
+
+using StreamStateDone = UniqueFunction<void(Result<StreamState>)>;
 
 // ---- lease
 

@@ -27,19 +27,21 @@ void AskToRegister(Lookups& lookups, const StreamQueryRequest& request, StreamQu
 void AskForState(Lookups& lookups, const StreamStateRequest& request, StreamStateDone done) {
   pg::TextArray keys(request.keys.size());
   for (const std::string& key : request.keys) keys.Add(key);
-  pg::Params params(5);
+  pg::Params params(6);
   params.Uuid(request.query_id).Int4(request.partition.value).Add(std::move(keys));
   TextOrNull(params, request.key_prefix);
   TextOrNull(params, request.ripe_at);
+  params.Int8(request.bytes_max);
   lookups.Ask(storage::kGetStreamState, std::move(params),
               [done = std::move(done)](const pg::BatchResult& result) mutable {
                 if (!result.ok()) return done(result.status);
                 const pg::Rows& rows = result.rows[0];
-                std::vector<StreamStateRow> state;
-                state.reserve(static_cast<size_t>(rows.rows()));
+                StreamState state{rows.Int8(0, 0), {}};
+                if (rows.IsNull(0, 1)) return done(std::move(state));
+                state.rows.reserve(static_cast<size_t>(rows.rows()));
                 for (int row = 0; row < rows.rows(); ++row) {
-                  state.push_back({std::string(rows.Text(row, 0)), std::string(rows.Text(row, 1)),
-                                   rows.TimestampTz(row, 2)});
+                  state.rows.push_back({std::string(rows.Text(row, 1)),
+                                        std::string(rows.Text(row, 2)), rows.TimestampTz(row, 3)});
                 }
                 done(std::move(state));
               });

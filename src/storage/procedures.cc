@@ -150,8 +150,9 @@ const pg::Statement kRegisterStreamQuery{
 
 const pg::Statement kGetStreamState{
     "get_stream_state",
-    "SELECT key, value, updated_at FROM queen.get_stream_state($1, $2, $3, $4, $5::numeric)",
-    {kUuid, kInt4, kTextArray, kText, kText}};
+    "SELECT bytes, key, value, updated_at"
+    " FROM queen.get_stream_state_within($1, $2, $3, $4, $5::numeric, $6)",
+    {kUuid, kInt4, kTextArray, kText, kText, kInt8}};
 
 const pg::Statement kStreamCycle{
     "stream_cycle",

@@ -1,14 +1,16 @@
 """I10, one bad client: it tries to take all of a limit, while a second client's pushes, pops and acks go on
 being answered and memory stays below the bound that docs/reliability.md states."""
 
+import collections
 import contextlib
+import json
 import select
 import socket
 import threading
 
 import pytest
 
-from chaos.overload import MIB, assert_refused, memory_bound, peak_memory
+from chaos.overload import MIB, assert_refused, memory_bound, peak_memory, push
 from history.client import Client
 from support.broker import Broker, sanitized
 from support.postgres import Postgres
@@ -214,6 +216,86 @@ def test_bodies_that_arrive_slowly(broker):
         # Their bodies are gone though their first replies are still owed.
         assert len(polling) == 6 and attacker.answers()[60:] == [None] * 6
         bystander.rounds()
+
+
+def test_small_bodies_that_arrive_slowly(broker):
+    """So many that together they are more than pushes may have, each fast enough and never whole."""
+    bystander = Bystander(broker, "limits.small")
+    with Attacker(broker) as attacker:
+        for _ in range(REQUEST_BYTES // (64 * 1024)):
+            attacker.connect(head("/api/v1/ack", 64 * 1024) + b"[" + b" " * 58_000)
+        for _ in range(4):
+            for client in attacker.sockets:
+                attacker.send(client, b" " * 1200)
+            bystander.rounds(2)
+
+
+# ---- replies
+
+
+def assert_served_beside(bystander, attacker):
+    """Every connection of the attacker was answered, and the bystander is while nothing of it is read."""
+    wait_until(lambda: None not in attacker.answers(), 60, "the attacker to be answered")
+    bystander.rounds()
+    print("limits: the attacker's answers", collections.Counter(attacker.answers()))
+
+
+@pytest.mark.parametrize("count,refused", [(199_999, 413), (15_000, 503)])
+def test_acks_whose_replies_are_not_read(broker, count, refused):
+    """Each is refused by itself, with an answer that is much longer than it is."""
+    bystander = Bystander(broker, f"limits.acks.{count}")
+    body = b'{"acknowledgments":[' + b",".join([b"{}"] * count) + b"]}"
+    with Attacker(broker) as attacker:
+        for _ in range(40):
+            client = attacker.connect(receive_buffer=65536)
+            client.settimeout(60)
+            client.sendall(head("/api/v1/ack/batch", len(body)) + body)
+            client.setblocking(False)
+        assert_served_beside(bystander, attacker)
+        assert refused in attacker.answers()
+
+
+@pytest.mark.parametrize("keys,statuses", [(8, {200, 503}), (20, {413})])
+def test_state_that_is_not_read(broker, keys, statuses):
+    """The state of one partition, asked for by many: it is read when there is room for all of it, and never
+    when it is more than there ever is."""
+    bystander = Bystander(broker, f"limits.state.{keys}")
+    pushed = push(broker, [{"queue": f"limits.state.{keys}.in", "payload": 1}]).json()
+    query = broker.post("/streams/v1/queries", {"name": f"limits.{keys}", "source_queue": f"limits.state.{keys}.in",
+                                                "config_hash": "h"}).json()
+    where = {"query_id": query["query_id"], "partition_id": pushed[0]["partition_id"]}
+    for number in range(keys):
+        reply = broker.post("/streams/v1/cycle", where | {"consumer_group": "c", "state_ops": [
+            {"type": "upsert", "key": f"k{number}", "value": "x" * 900_000}]})
+        assert reply.status == 200 and reply.json()["success"], reply
+    body = json.dumps(where).encode()
+    with Attacker(broker) as attacker:
+        for _ in range(30):
+            attacker.connect(head("/streams/v1/state/get", len(body)) + body, receive_buffer=65536)
+        assert_served_beside(bystander, attacker)
+        assert set(attacker.answers()) == statuses
+    # Part of it is small.
+    reply = broker.post("/streams/v1/state/get", where | {"keys": ["k1"]})
+    assert [row["key"] for row in reply.json()["rows"]] == ["k1"]
+
+
+def test_shared_state_that_is_not_read(broker):
+    """Asked for again and again while many groups wait: the first are listed, all are counted."""
+    bystander = Bystander(broker, "limits.shared")
+    with Attacker(broker) as attacker:
+        for number in range(200):
+            attacker.connect(f"GET /api/v1/pop/queue/limits.nothing?wait=true&timeout=60000&consumerGroup={number:05}"
+                             f"{'g' * 245} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+        def shared_state():
+            return broker.get("/api/v1/system/shared-state").json()
+        wait_until(lambda: shared_state().get("waiting_groups", 200) >= 200, 60, "the pops to wait")
+        state = shared_state()
+        assert len(state["consumer_presence"]) == 100 and state["waiting_pops"] >= 200
+        with Attacker(broker) as asking:
+            for _ in range(8):
+                asking.connect(b"GET /api/v1/system/shared-state HTTP/1.1\r\nHost: x\r\n\r\n" * 64, receive_buffer=4096)
+            assert_served_beside(bystander, asking)
 
 
 # ---- connections
