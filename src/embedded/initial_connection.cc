@@ -65,10 +65,9 @@ Status MakeInitialConnection(const std::string& socket_directory) {
                                        "SELECT 1 FROM pg_roles WHERE rolname = 'queen'",
                                        "CREATE ROLE queen LOGIN"));
   // Its person makes roles for applications (docs/sql.md) without being the superuser.
-  QUEEN_RETURN_IF_ERROR(
-      RunUnlessFound(superuser->get(),
-                     "SELECT 1 FROM pg_roles WHERE rolname = 'queen' AND rolcreaterole",
-                     "ALTER ROLE queen CREATEROLE"));
+  QUEEN_RETURN_IF_ERROR(RunUnlessFound(
+      superuser->get(), "SELECT 1 FROM pg_roles WHERE rolname = 'queen' AND rolcreaterole",
+      "ALTER ROLE queen CREATEROLE"));
   QUEEN_RETURN_IF_ERROR(RunUnlessFound(superuser->get(),
                                        "SELECT 1 FROM pg_database WHERE datname = 'queen'",
                                        "CREATE DATABASE queen OWNER queen"));

@@ -183,8 +183,8 @@ class Acceptor::Listener {
 
 namespace {
 
-// Adds the sockets of every address `host` stands for. A `port` of 0 becomes the one that was found.
-// `last_error` is the errno of what failed.
+// Adds the sockets of every address `host` stands for. A `port` of 0 becomes the one that was
+// found. `last_error` is the errno of what failed.
 Status AddListeners(const std::string& host, bool alone, uint16_t& port,
                     std::vector<UniqueFd>& sockets, int& last_error) {
   auto addresses = Resolve(host, port);

@@ -4,9 +4,10 @@
 //   kFailure  it is certain that nothing of it is committed: PostgreSQL refused it, or (`sent` is
 //             false) not a byte of it left.
 //   kUnknown  it was sent and the connection broke before the answer: it may be committed, or even
-//             still be running and commit later. Or it is committed, but its wait for the synchronous
-//             standby was cancelled, so that a failover may still lose it. Only the database can tell,
-//             by a transaction that writes and so waits for the standby itself (the batches table).
+//             still be running and commit later. Or it is committed, but its wait for the
+//             synchronous standby was cancelled, so that a failover may still lose it. Only the
+//             database can tell, by a transaction that writes and so waits for the standby itself
+//             (the batches table).
 #pragma once
 
 #include <string>
