@@ -23,6 +23,7 @@ class RequestBytes : public testing::Test {
  protected:
   static constexpr size_t kEighth = 100'000;
   static constexpr size_t kSmall = 50'000;
+  static constexpr size_t kTiny = 5'000;  // comes in one piece, so it is never seen arriving
 
   static Settings MakeSettings() {
     Settings settings;
@@ -43,11 +44,11 @@ class RequestBytes : public testing::Test {
   bool WaitForTaken(size_t bytes) {
     return server_.WaitFor([&] { return server_.request_budget().taken() == bytes; });
   }
-  // Requests of kSmall bytes that are whole and wait for their replies.
-  void Hold(size_t count, std::string_view path = "/") {
+  // Requests of `size` bytes that are whole and wait for their replies.
+  void Hold(size_t count, std::string_view path = "/", size_t size = kSmall) {
     for (size_t i = 0; i < count; ++i) {
       holders_.emplace_back(server_);
-      holders_.back().Send(Post(kSmall, path));
+      holders_.back().Send(Post(size, path));
     }
     ASSERT_TRUE(WaitForReplies(count));
   }
@@ -147,13 +148,13 @@ TEST_F(RequestBytes, LargeBodiesThatArriveLeaveRoomForTheOthers) {
   TestClient other(server_);
   EXPECT_EQ(other.Ask(Announce(4 * kEighth, "/bulk", kAsking)).status, 503);
   // Small pushes have 2/8 beside it, and the rest of all requests another 2/8.
-  Hold(4, "/bulk");
+  Hold(40, "/bulk", kTiny);
   TestClient small(server_);
-  EXPECT_EQ(small.Ask(Post(4 * kEighth + 1, "/").substr(0, 70'000)).status, 503);
+  EXPECT_EQ(small.Ask(Post(4 * kEighth + 1, "/").substr(0, 120'000)).status, 503);
   EXPECT_EQ(server_.request_budget().taken(), 6 * kEighth);
   TestClient ack(server_);
-  ack.Send(Post(kSmall));
-  EXPECT_TRUE(WaitForReplies(5));
+  ack.Send(Post(kTiny));
+  EXPECT_TRUE(WaitForReplies(41));
 }
 
 TEST_F(RequestBytes, TheLargestArrivingBodyGivesWayToASmallerOne) {
@@ -187,14 +188,14 @@ TEST_F(RequestBytes, SmallBodiesThatArriveLeaveRoomForCompleteOnes) {
   TestClient another(server_);
   EXPECT_EQ(another.Ask(Announce(kSmall, "/", kAsking)).status, 503);
   // Pushes that are whole find the sixth eighth, and all others the rest.
-  Hold(2, "/bulk");
+  Hold(20, "/bulk", kTiny);
   TestClient ack(server_);
-  ack.Send(Post(kSmall));
-  ASSERT_TRUE(WaitForReplies(3));
+  ack.Send(Post(kTiny));
+  ASSERT_TRUE(WaitForReplies(21));
   EXPECT_EQ(server_.counters().bodies_given_way, 0U);
   // One that becomes whole does not count as arriving.
   slow[0].Send(std::string(10'000, 'x'));
-  ASSERT_TRUE(WaitForReplies(4));
+  ASSERT_TRUE(WaitForReplies(22));
   EXPECT_EQ(server_.request_budget().arriving(), 5 * kEighth - kSmall);
 }
 

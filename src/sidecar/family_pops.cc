@@ -179,7 +179,8 @@ void FamilyPops::ServeParked(const FamilyPtr& family) {
 
 void FamilyPops::FailOrPark(const WantPtr& want, const Status& status) {
   // What an automatic ack may have settled must not be passed over in silence.
-  const bool may_be_settled = want->request.auto_ack && status.code() == Code::kOutcomeUnknown;
+  const bool may_be_settled = want->state == Want::State::kServing && want->request.auto_ack &&
+                              status.code() == Code::kOutcomeUnknown;
   if (want->request.wait_ms > 0 && status.retryable() && !may_be_settled) {
     Park(want);
   } else {
