@@ -8,22 +8,6 @@ namespace {
 using pg::Params;
 using pg::Rows;
 
-void AddText(Params& params, const std::optional<std::string>& text) {
-  if (text) {
-    params.Text(*text);
-  } else {
-    params.Null(pg::oid::kText);
-  }
-}
-
-void AddTime(Params& params, const std::optional<int64_t>& micros) {
-  if (micros) {
-    params.TimestampTz(*micros);
-  } else {
-    params.Null(pg::oid::kTimestampTz);
-  }
-}
-
 std::string TextAt(const Rows& rows, int row, int column) {
   return std::string(rows.Text(row, column));
 }
@@ -47,11 +31,11 @@ std::string_view ModeName(SeekRequest::Mode mode) {
 
 Params FilterParams(const DeadLetterFilter& filter) {
   Params params(7);
-  AddText(params, filter.queue);
-  AddText(params, filter.group);
-  AddText(params, filter.partition);
-  AddTime(params, filter.from_micros);
-  AddTime(params, filter.to_micros);
+  params.TextOrNull(filter.queue);
+  params.TextOrNull(filter.group);
+  params.TextOrNull(filter.partition);
+  params.TimestampTzOrNull(filter.from_micros);
+  params.TimestampTzOrNull(filter.to_micros);
   return params;
 }
 
@@ -110,8 +94,8 @@ void AsyncQueueManager::Ask(const pg::Batch& batch, Read read, Done<T> done, int
 void AsyncQueueManager::Configure(ConfigureRequest request, Done<ConfigureResult> done) {
   Params params(5);
   params.Text(request.queue);
-  AddText(params, request.namespace_name);
-  AddText(params, request.task);
+  params.TextOrNull(request.namespace_name);
+  params.TextOrNull(request.task);
   params.Jsonb(request.options).Bool(request.replace);
   const auto read =
       [this, queue = request.queue](const std::vector<Rows>& rows) -> Result<ConfigureResult> {
@@ -155,10 +139,10 @@ void AsyncQueueManager::SeekChunk(SeekRequest request, int32_t after, int64_t mo
                                   Done<int64_t> done) {
   Params params(8);
   params.Text(request.queue).Text(request.group);
-  AddText(params, request.partition);
+  params.TextOrNull(request.partition);
   params.Text(ModeName(request.mode));
   const bool by_time = request.mode == SeekRequest::Mode::kAfter;
-  AddTime(params, by_time ? std::optional(request.time_micros) : std::nullopt);
+  params.TimestampTzOrNull(by_time ? std::optional(request.time_micros) : std::nullopt);
   params.Int8(request.offset).Int4(after).Int4(kSeekPartitions);
   struct Step {
     int64_t moved;
@@ -182,7 +166,7 @@ void AsyncQueueManager::SeekChunk(SeekRequest request, int32_t after, int64_t mo
 void AsyncQueueManager::DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) {
   Params params(3);
   params.Text(request.group);
-  AddText(params, request.queue);
+  params.TextOrNull(request.queue);
   params.Bool(request.metadata);
   const auto read = [](const std::vector<Rows>& rows) { return rows[0].Int8(0, 0); };
   Ask(pg::Batch(storage::kDeleteGroup, std::move(params)), read, std::move(done));
@@ -218,7 +202,7 @@ void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<Dea
 void AsyncQueueManager::RecordTrace(TraceRequest request, Done<Uuid> done) {
   Params params(7);
   params.Int4(request.partition.value).Text(request.txn);
-  AddText(params, request.group);
+  params.TextOrNull(request.group);
   params.Text(request.event_type).Text(std::move(request.data));
   pg::TextArray names(request.names.size());
   for (const std::string& name : request.names) names.Add(name);
@@ -282,6 +266,16 @@ void AsyncQueueManager::ListTraceNames(Page page, Done<Listed<TraceName>> done) 
     return listed;
   };
   Ask(batch, read, std::move(done));
+}
+
+// ---- reports
+
+void AsyncQueueManager::Report(ReportRequest request, Done<std::string> done) {
+  const auto read = [](const std::vector<Rows>& rows) -> Result<std::string> {
+    if (rows[0].empty() || rows[0].IsNull(0, 0)) return Status(Code::kNotFound);
+    return TextAt(rows[0], 0, 0);
+  };
+  Ask(pg::Batch(request.statement, std::move(request.params)), read, std::move(done));
 }
 
 // ---- maintenance

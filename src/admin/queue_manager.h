@@ -32,6 +32,7 @@ class AsyncQueueManager final : public QueueManager {
   void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;
   void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
   void ListTraceNames(Page page, Done<Listed<TraceName>> done) override;
+  void Report(ReportRequest request, Done<std::string> done) override;
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) override;
 
  private:

@@ -13,6 +13,8 @@
 #include "base/status.h"
 #include "base/unique_function.h"
 #include "base/uuid.h"
+#include "pg/params.h"
+#include "pg/statement.h"
 #include "state/maintenance.h"
 
 namespace queen::admin {
@@ -127,6 +129,14 @@ struct TraceName {
   int64_t last_seen_micros = 0;
 };
 
+// ---- reports
+
+// A question whose whole answer is one JSON document that SQL writes (storage/reports.h).
+struct ReportRequest {
+  const pg::Statement& statement;
+  pg::Params params;
+};
+
 // ---- all of it, as the API sees it
 
 class QueueManager {
@@ -149,6 +159,8 @@ class QueueManager {
                           Done<std::vector<Trace>> done) = 0;
   virtual void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) = 0;
   virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
+  // The document as it stands in the reply; kNotFound where SQL answers NULL.
+  virtual void Report(ReportRequest request, Done<std::string> done) = 0;
   // For every broker; this one has carried it out when it answers.
   virtual void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) = 0;
 };

@@ -144,6 +144,9 @@ class FakeManager final : public admin::QueueManager {
                       admin::Done<admin::Listed<admin::TraceName>> done) override {
     trace_names.Take(page, std::move(done));
   }
+  void Report(admin::ReportRequest request, admin::Done<std::string> done) override {
+    report.Take(request.statement.name, std::move(done));
+  }
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
     maintenance.Take({mode, enabled}, std::move(done));
   }
@@ -158,6 +161,7 @@ class FakeManager final : public admin::QueueManager {
   Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;
   Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
   Calls<admin::Page, admin::Listed<admin::TraceName>> trace_names;
+  Calls<std::string, std::string> report;  // by the statement's name
   Calls<std::pair<state::MaintenanceMode, bool>, bool> maintenance;
 };
 

@@ -182,6 +182,14 @@ Params& Params::Null(Oid type) {
   return *this;
 }
 
+Params& Params::TextOrNull(const std::optional<std::string>& value) {
+  return value ? Text(*value) : Null(oid::kText);
+}
+
+Params& Params::TimestampTzOrNull(const std::optional<int64_t>& wall_micros) {
+  return wall_micros ? TimestampTz(*wall_micros) : Null(oid::kTimestampTz);
+}
+
 void Params::Describe(std::vector<const char*>& pointers, std::vector<int>& lengths) const {
   pointers.clear();
   lengths.clear();

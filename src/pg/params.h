@@ -13,6 +13,7 @@
 // Times are microseconds since 1970; the ends of the range are -infinity and infinity.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +90,9 @@ class Params {
   Params& TimestampTz(int64_t wall_micros);
   Params& Xid8(uint64_t value);
   Params& Null(Oid type);
+  // NULL for nullopt.
+  Params& TextOrNull(const std::optional<std::string>& value);
+  Params& TimestampTzOrNull(const std::optional<int64_t>& wall_micros);
 
   template <typename Element, void (*kEncode)(std::string&, Element), Oid kElementOid, Oid kArray>
   Params& Add(ArrayWriter<Element, kEncode, kElementOid, kArray>&& array) {
