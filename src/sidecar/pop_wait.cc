@@ -70,8 +70,8 @@ bool PopStateMachine::AwaitClaims(const PopPtr& pop) {
 }
 
 // Whoever is behind claims tries again. When something came back, those who get none of it wait for
-// the claims of those who do: each such turn serves one of them. Looks come first: they take
-// nothing.
+// the claims of those who do: each such turn serves one of them. A newcomer may have taken it
+// before this turn; then a claim was made since. Looks come first: they take nothing.
 void PopStateMachine::TryBehindClaims(PopGroup& group) {
   const bool came_back = !group.ring.empty();
   std::vector<PopPtr> pops = std::move(group.behind_claims);
@@ -82,7 +82,9 @@ void PopStateMachine::TryBehindClaims(PopGroup& group) {
   }
   for (const PopPtr& pop : pops) {
     if (pop->finished()) continue;
-    if (came_back) pop->claims_upto = 0;
+    const bool taken =
+        pop->claims_upto <= group.claims_ended && pop->claims_upto < group.claims_made;
+    if (came_back || taken) pop->claims_upto = 0;
     Advance(pop);
   }
 }
