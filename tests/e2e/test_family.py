@@ -29,10 +29,10 @@ class Family:
             {"queue": self.queue(name), "partition": partition, "payload": payload} for payload in payloads]})
         assert reply.status == 201 and all(item["status"] == "queued" for item in reply.json()), reply
 
-    def get(self, broker=None, timeout=60, **options):
+    def get(self, broker=None, **options):
         options = {"namespace": self.name, "consumerGroup": "g", "autoAck": "true"} | options
         query = "&".join(f"{name}={value}" for name, value in options.items() if value is not None)
-        reply = (broker or self.here).get(f"/api/v1/pop?{query}", timeout=timeout)
+        reply = (broker or self.here).get(f"/api/v1/pop?{query}", timeout=60)
         assert reply.status in (200, 204), reply
         return reply
 
