@@ -60,6 +60,26 @@ class PerWriter {
   std::unique_ptr<Metric[]> metrics_;
 };
 
+// Counters in rows and columns that are known at the start. One writing thread, as with Counter.
+class CounterGrid {
+ public:
+  CounterGrid(size_t rows, size_t columns)
+      : columns_(columns), cells_(std::make_unique<std::atomic<uint64_t>[]>(rows * columns)) {}
+
+  void Add(size_t row, size_t column, uint64_t n = 1) {
+    std::atomic<uint64_t>& cell = cells_[row * columns_ + column];
+    cell.store(cell.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  // Any thread.
+  uint64_t value(size_t row, size_t column) const {
+    return cells_[row * columns_ + column].load(std::memory_order_relaxed);
+  }
+
+ private:
+  size_t columns_;
+  std::unique_ptr<std::atomic<uint64_t>[]> cells_;
+};
+
 using Counters = PerWriter<Counter>;
 using Gauges = PerWriter<Gauge>;
 

@@ -97,6 +97,11 @@ struct AppendSeries {
   void operator()(const Computed& computed) const {
     AppendSample(out, family, {}, labels, {}, FormatNumber(computed()));
   }
+  void operator()(const Collected& collected) const {
+    collected([this](const Labels& its_labels, double value) {
+      AppendSample(out, family, {}, its_labels, {}, FormatNumber(value));
+    });
+  }
 };
 
 }  // namespace

@@ -72,7 +72,16 @@ void Registry::AddComputed(Kind kind, std::string_view name, std::string_view he
                            Computed computed, Labels labels) {
   assert(kind != Kind::kHistogram && computed);
   const std::lock_guard lock(mutex_);
-  AddSeries(kind, name, help, kNoUnit, std::move(labels)).source = std::move(computed);
+  Series& series = AddSeries(kind, name, help, kNoUnit, std::move(labels));
+  series.source.emplace<Computed>(std::move(computed));
+}
+
+void Registry::AddCollected(Kind kind, std::string_view name, std::string_view help,
+                            Collected collected) {
+  assert(kind != Kind::kHistogram && collected);
+  const std::lock_guard lock(mutex_);
+  Series& series = AddSeries(kind, name, help, kNoUnit, {});
+  series.source.emplace<Collected>(std::move(collected));
 }
 
 void Registry::ForEachFamily(const std::function<void(const Family&)>& visit) const {

@@ -1,6 +1,7 @@
 // The registry: which metrics there are, by name and labels. Metrics are registered at the start,
-// with label values known then (an operation, a result, never a queue or a client), so the
-// number of series is bounded and a write is a plain store to an object the thread already holds.
+// most with label values known then (an operation, a result), so that a write is a plain store to
+// an object the thread already holds. Where the values come later (a queue, an error code) the
+// family is collected when metrics are read, and whoever collects bounds the number of series.
 //
 // Registering and visiting lock; writing never does. References stay valid as long as the registry.
 // A name or label that breaks the rules is a bug of ours and asserts.
@@ -43,10 +44,15 @@ constexpr Unit kBytes = {1, 6, 26};              // 64 B .. 64 MiB
 // A value that somebody else keeps, asked for when metrics are read.
 using Computed = std::function<double()>;
 
+// Values whose labels are not known at the start: calls its argument for each of them. The caller
+// bounds their number.
+using Emit = std::function<void(const Labels&, double)>;
+using Collected = std::function<void(const Emit&)>;
+
 struct Series {
   Labels labels;
   std::variant<std::unique_ptr<Counters>, std::unique_ptr<Gauges>, std::unique_ptr<Histograms>,
-               Computed>
+               Computed, Collected>
       source;
 };
 
@@ -78,6 +84,10 @@ class Registry {
   // registry. REQUIRES: kind is not kHistogram
   void AddComputed(Kind kind, std::string_view name, std::string_view help, Computed computed,
                    Labels labels = {});
+
+  // A family of its own, called as AddComputed's. Counters that only rise, or gauges.
+  // REQUIRES: kind is not kHistogram, and this name is new
+  void AddCollected(Kind kind, std::string_view name, std::string_view help, Collected collected);
 
   // Calls `visit` for every family, in the order of registration.
   void ForEachFamily(const std::function<void(const Family&)>& visit) const;

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "config/version.h"
 #include "loop/timer.h"
+#include "observe/observed_engine.h"
 #include "pg/connection_log.h"
 #include "server/shared_state.h"
 #include "sidecar/family_pops.h"
@@ -109,6 +110,8 @@ Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
       reply_room(*budgets),
+      registry(static_cast<size_t>(the_config.server.workers)),
+      operations(registry),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
@@ -144,9 +147,11 @@ struct Worker::Parts {
         sidecar(loop, SidecarOptionsOf(shared, connect, index), shared.delivered, shared.capacity,
                 shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
+        observed(engine, {shared.operations, static_cast<size_t>(index)}, activity,
+                 shared.delivered),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
-        context{.engine = engine,
+        context{.engine = observed,
                 .admin = queue_manager,
                 .loop = loop,
                 .health = std::move(health),
@@ -172,6 +177,8 @@ struct Worker::Parts {
   sidecar::ShardNotices notices;
   sidecar::Sidecar sidecar;
   sidecar::EngineRouter engine;
+  state::QueueActivity activity;
+  observe::ObservedEngine observed;  // the API's
   sidecar::FamilyPops families;
   admin::AsyncQueueManager queue_manager;
   api::Context context;
@@ -197,7 +204,7 @@ void Worker::Start(const pg::ConnectOptions& connect) {
       parts_ = std::make_unique<Parts>(shared_, index_, loop_, connect, std::move(health),
                                        [this] { NoteHealth(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar,
-                                                            &parts_->families};
+                                                            &parts_->families, &parts_->activity};
       ready.set_value();
     });
     loop_.Run();

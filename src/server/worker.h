@@ -20,6 +20,8 @@
 #include "config/config.h"
 #include "http/connections.h"
 #include "loop/loop.h"
+#include "metrics/registry.h"
+#include "observe/operations.h"
 #include "sidecar/engine_router.h"
 
 namespace queen::server {
@@ -46,6 +48,8 @@ struct Shared {
   const std::shared_ptr<http::Budgets> budgets;
   mutable ReplyRoom reply_room;
   sidecar::Shards shards;
+  metrics::Registry registry;      // worker i is writer i
+  observe::Operations operations;  // of all workers' APIs
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;
   state::Maintenance maintenance;

@@ -14,6 +14,7 @@
 #include "loop/loop.h"
 #include "sidecar/sidecar.h"
 #include "state/maintenance.h"
+#include "state/queue_activity.h"
 
 namespace queen::sidecar {
 
@@ -25,6 +26,7 @@ struct Shards {
     Loop* loop = nullptr;
     Sidecar* sidecar = nullptr;
     FamilyPops* families = nullptr;
+    state::QueueActivity* activity = nullptr;  // what this worker's API did
   };
   std::vector<Shard> shards;
   const PushBuffer* buffer = nullptr;

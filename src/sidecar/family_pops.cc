@@ -158,6 +158,7 @@ void FamilyPops::Park(const WantPtr& want) {
   }
   const FamilyPtr family = want->family;
   want->state = Want::State::kParked;
+  want->parked = true;
   family->parked.push_back(want);
   LookEverywhere(family);
   family->backoff.Arm(loop_.NowMillis());
@@ -201,6 +202,7 @@ void FamilyPops::Finish(const WantPtr& want, Result<PopResult> result) {
   family.used_ms = loop_.NowMillis();
   if (--family.open == 0) SetTimer(family.used_ms + kLingerMs);
   PopDone done = std::move(want->done);
+  if (result.ok()) result->parked = want->parked;
   done(std::move(result));
 }
 

@@ -89,6 +89,7 @@ class FamilyPops {
     int64_t round = 0;       // the first that began after it came
     bool confirmed = false;  // that round has ended
     bool late = false;       // its wait is over
+    bool parked = false;     // once at least
     int outrun = 0;          // how often others had what was ready for it
     CancelPop cancel;        // kServing
   };

@@ -418,6 +418,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   pops_.erase(pop->ticket);
   DropUse(group);
   PopDone done = std::move(pop->done);
+  if (result.ok()) result->parked = pop->parked;
   done(std::move(result));
 }
 
@@ -427,6 +428,7 @@ void PopStateMachine::Abandon(const PopPtr& pop, Result<PopResult> result) {
   pop->place_for_room.reset();
   PopDone done = std::move(pop->done);
   pop->done = [](const Result<PopResult>&) {};
+  if (result.ok()) result->parked = pop->parked;
   done(std::move(result));
 }
 

@@ -89,6 +89,7 @@ struct Pop {
   bool alone = false;             // a batch with it was refused: it goes by itself
   bool cancelled = false;         // the client has gone, or was answered already
   bool waited = false;            // its wait is over
+  bool parked = false;            // once at least
   int32_t doubtful_group_id = 0;  // not 0: it may have a lease on its candidates, for this group
 
   bool wildcard() const { return !request.partition.has_value(); }

@@ -25,6 +25,7 @@ void PopStateMachine::Wait(const PopPtr& pop) {
   }
   PopGroup& group = *pop->group;
   pop->state = PopState::kWaiting;
+  pop->parked = true;
   pop->pause_ms = 0;
   pop->place_for_room.reset();
   std::list<PopPtr>& parked = pop->request.look ? group.lookers : group.waiters;

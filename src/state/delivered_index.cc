@@ -36,6 +36,16 @@ std::optional<AckTarget> DeliveredIndex::Find(PartitionId partition, std::string
   return target ? target : FindIn(shard.previous, partition, group, txn);
 }
 
+std::string DeliveredIndex::QueueOf(PartitionId partition) const {
+  const Shard& shard = ShardOf(partition);
+  const std::lock_guard lock(shard.mutex);
+  for (const Generation* generation : {&shard.current, &shard.previous}) {
+    const auto known = generation->partitions.find(partition.value);
+    if (known != generation->partitions.end()) return known->second.queue_name;
+  }
+  return {};
+}
+
 std::optional<AckTarget> DeliveredIndex::FindIn(const Generation& generation, PartitionId id,
                                                 std::string_view group, std::string_view txn) {
   const auto known = generation.partitions.find(id.value);

@@ -54,6 +54,8 @@ class DeliveredIndex {
   // Everything about it, or nullopt.
   std::optional<AckTarget> Find(PartitionId partition, std::string_view group,
                                 std::string_view txn) const;
+  // The queue of a partition that something was delivered of; "" when that is not remembered.
+  std::string QueueOf(PartitionId partition) const;
   void Clear();
   size_t size() const;
 
