@@ -6,6 +6,7 @@
 -- A partition's newest segment is blanked instead, once it is the only one: its end and its clock are what
 -- the next push builds on. That push reads neither payloads nor txns of it, and the row itself is never
 -- locked by a push, so neither waits. Call again with next_after until it is NULL.
+-- What was removed, and why, is noted in retention_runs by the same transaction.
 CREATE OR REPLACE FUNCTION queen.sweep_segments(p_after int, p_partitions int, p_limit int)
 RETURNS TABLE (removed int, blanked int, messages bigint, next_after int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -15,22 +16,20 @@ DECLARE
     v_bases   bigint[];
     v_ends    bigint[];
     v_blanks  boolean[];
+    v_counts  int[];
+    v_causes  text[];
 BEGIN
     v_ids := ARRAY(SELECT p.id FROM queen.partitions p WHERE p.id > p_after ORDER BY p.id LIMIT p_partitions);
     SELECT array_agg(x.id), array_agg(x.base_seq), array_agg(x.base_seq + x.count), array_agg(x.base_seq = x.newest),
+           array_agg(CASE WHEN x.is_blank THEN 0 ELSE x.count END),
+           array_agg(CASE WHEN x.base_seq + x.count <= x.old_end THEN 'retention'
+                          WHEN x.base_seq + x.count <= x.waited_end THEN 'evicted' ELSE 'completed' END),
            coalesce(sum(x.count) FILTER (WHERE NOT x.is_blank), 0)
-    INTO v_victims, v_bases, v_ends, v_blanks, messages
+    INTO v_victims, v_bases, v_ends, v_blanks, v_counts, v_causes, messages
     FROM (
-        SELECT c.id, c.newest, t.*, row_number() OVER w AS place, sum(t.count) OVER w AS total
+        SELECT c.id, c.newest, c.old_end, c.waited_end, t.*, row_number() OVER w AS place, sum(t.count) OVER w AS total
         FROM (
-            SELECT p.id, n.newest, greatest(
-                CASE WHEN coalesce(q.retention_enabled, true) AND q.retention_seconds > 0
-                     THEN queen.first_seq_at(p.id, v_now - q.retention_seconds * interval '1 second') END,
-                CASE WHEN q.max_wait_time_seconds > 0
-                     THEN queen.first_seq_at(p.id, v_now - q.max_wait_time_seconds * interval '1 second') END,
-                CASE WHEN q.retention_enabled AND q.completed_retention_seconds > 0
-                     THEN least(queen.first_seq_at(p.id, v_now - q.completed_retention_seconds * interval '1 second'),
-                                coalesce(g.passed, 0)) END) AS cut
+            SELECT p.id, n.newest, e.old_end, e.waited_end, greatest(e.old_end, e.waited_end, e.done_end) AS cut
             FROM unnest(v_ids) AS u(id)
             JOIN queen.partitions p ON p.id = u.id
             JOIN queen.queues q ON q.id = p.queue_id
@@ -46,6 +45,15 @@ BEGIN
                     SELECT r.cursor FROM queen.progress r WHERE r.partition_id = p.id AND r.group_id = g.id
                     ORDER BY r.epoch DESC LIMIT 1) s ON true
                 WHERE g.queue_id = q.id AND q.completed_retention_seconds > 0) g ON true
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN coalesce(q.retention_enabled, true) AND q.retention_seconds > 0
+                            THEN queen.first_seq_at(p.id, v_now - q.retention_seconds * interval '1 second') END AS old_end,
+                       CASE WHEN q.max_wait_time_seconds > 0
+                            THEN queen.first_seq_at(p.id, v_now - q.max_wait_time_seconds * interval '1 second') END AS waited_end,
+                       CASE WHEN q.retention_enabled AND q.completed_retention_seconds > 0
+                            THEN least(queen.first_seq_at(p.id, v_now - q.completed_retention_seconds * interval '1 second'),
+                                       coalesce(g.passed, 0)) END AS done_end
+                OFFSET 0) e
             WHERE q.retention_seconds > 0 OR q.max_wait_time_seconds > 0 OR q.completed_retention_seconds > 0) c
         CROSS JOIN LATERAL (
             SELECT z.base_seq, z.count, z.payloads IS NULL AS is_blank FROM queen.segments z
@@ -65,6 +73,16 @@ BEGIN
     FROM unnest(v_victims, v_bases, v_blanks) AS v(id, base, blank)
     WHERE s.partition_id = v.id AND s.base_seq = v.base AND v.blank;
     GET DIAGNOSTICS blanked = ROW_COUNT;
+    IF messages > 0 THEN
+        INSERT INTO queen.retention_runs (queue, retention, completed, evicted)
+        SELECT q.name, coalesce(sum(v.count) FILTER (WHERE v.cause = 'retention'), 0),
+               coalesce(sum(v.count) FILTER (WHERE v.cause = 'completed'), 0),
+               coalesce(sum(v.count) FILTER (WHERE v.cause = 'evicted'), 0)
+        FROM unnest(v_victims, v_counts, v_causes) AS v(id, count, cause)
+        JOIN queen.partitions p ON p.id = v.id
+        JOIN queen.queues q ON q.id = p.queue_id
+        WHERE v.count > 0 GROUP BY q.name;
+    END IF;
     next_after := CASE WHEN removed > 0 THEN (SELECT min(i) - 1 FROM unnest(v_victims) i)  -- these may have more
                        WHEN cardinality(v_ids) = p_partitions THEN v_ids[p_partitions] END;
     RETURN NEXT;

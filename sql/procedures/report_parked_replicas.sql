@@ -1,0 +1,38 @@
+-- requires: report_range, queue_points, api_time
+-- GET /api/v1/analytics/queue-parked-replicas: pops that waited, on average, per queue and broker, oldest point
+-- first. Of a page of queues, the busiest of the range; a broker and a queue have every point if they have any.
+CREATE OR REPLACE FUNCTION queen.report_parked_replicas(p_from timestamptz, p_to timestamptz, p_minutes int,
+                                                        p_queue text, p_namespace text, p_task text,
+                                                        p_limit int, p_offset int)
+RETURNS json LANGUAGE sql STABLE AS $$
+    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
+    page AS MATERIALIZED (
+        SELECT ARRAY(SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
+                                                           p_limit, p_offset) b) AS queues FROM r),
+    parked AS (
+        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.queue, k.hostname,
+               k.port, sum(m.parked_sum::float8 / greatest(k.looks, 1)) AS parked, max(m.parked_max) AS parked_max
+        FROM r CROSS JOIN page
+        JOIN queen.queue_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
+                                  AND m.queue = ANY (page.queues) AND m.parked_sum > 0
+        JOIN queen.broker_minutes k ON k.minute = m.minute AND k.broker = m.broker
+        GROUP BY 1, 2, 3, 4
+    ),
+    lines AS (SELECT DISTINCT p.queue, p.hostname, p.port FROM parked p)
+    SELECT json_build_object(
+        'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
+        'bucketMinutes', r.minutes,
+        'replicas', (SELECT coalesce(json_agg(json_build_object('hostname', x.hostname, 'workerId', x.port)
+                                              ORDER BY x.hostname, x.port), '[]')
+                     FROM (SELECT DISTINCT l.hostname, l.port FROM lines l) x),
+        'series', coalesce((
+            SELECT json_agg(json_build_object('bucket', queen.api_time(b.bucket), 'queueName', queen.shown_queue(l.queue),
+                'hostname', l.hostname, 'workerId', l.port,
+                'parkedCount', round((coalesce(p.parked, 0) / ceil(b.seconds / 60))::numeric, 2),
+                'maxParkedCount', coalesce(p.parked_max, 0)) ORDER BY b.bucket, l.queue, l.hostname, l.port)
+            FROM lines l CROSS JOIN queen.report_buckets(r.from_time, r.to_time, r.minutes) b
+            LEFT JOIN parked p ON p.bucket = b.bucket AND p.queue = l.queue AND p.hostname = l.hostname
+                              AND p.port = l.port), '[]'),
+        'pagination', json_build_object('limit', p_limit, 'offset', p_offset))
+    FROM r
+$$;

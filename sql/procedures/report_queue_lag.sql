@@ -1,0 +1,15 @@
+-- requires: report_range, queue_points, api_time
+-- GET /api/v1/analytics/queue-lag: how old messages were when they were delivered, newest point first; an array.
+-- Of a page of queues, the busiest of the range; popCount is what was delivered in the whole point.
+CREATE OR REPLACE FUNCTION queen.report_queue_lag(p_from timestamptz, p_to timestamptz, p_minutes int, p_queue text,
+                                                  p_namespace text, p_task text, p_limit int, p_offset int)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT coalesce(json_agg(json_build_object(
+        'bucketTime', queen.api_time(x.bucket), 'queueName', queen.shown_queue(x.queue),
+        'popCount', x.popped, 'avgLagMs', coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0),
+        'maxLagMs', x.age_max_ms) ORDER BY x.bucket DESC, x.queue), '[]')
+    FROM queen.report_range(p_from, p_to, p_minutes) r
+    CROSS JOIN LATERAL queen.queue_points(r.from_time, r.to_time, r.minutes, ARRAY(
+        SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
+                                              p_limit, p_offset) b)) x
+$$;

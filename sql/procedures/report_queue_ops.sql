@@ -1,0 +1,34 @@
+-- requires: report_range, queue_points, api_time
+-- GET /api/v1/analytics/queue-ops: what was done to each queue, oldest point first. A page of queues, the busiest
+-- first; every queue of it has every point.
+CREATE OR REPLACE FUNCTION queen.report_queue_ops(p_from timestamptz, p_to timestamptz, p_minutes int, p_queue text,
+                                                  p_namespace text, p_task text, p_limit int, p_offset int)
+RETURNS json LANGUAGE sql STABLE AS $$
+    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
+    page AS MATERIALIZED (
+        SELECT ARRAY(SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
+                                                           p_limit, p_offset) b) AS queues FROM r)
+    SELECT json_build_object(
+        'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
+        'bucketMinutes', r.minutes,
+        'pointCount', (SELECT count(*) FROM queen.report_buckets(r.from_time, r.to_time, r.minutes)),
+        'queues', (SELECT coalesce(json_agg(queen.shown_queue(u.name) ORDER BY u.name), '[]')
+                   FROM unnest(page.queues) AS u(name)),
+        'series', coalesce((
+            SELECT json_agg(json_build_object(
+                'bucket', queen.api_time(x.bucket), 'queueName', queen.shown_queue(x.queue),
+                'pushMessages', x.pushed, 'duplicates', x.duplicates, 'bufferedMessages', x.buffered,
+                'popMessages', x.popped, 'popRequests', x.pops, 'popEmpty', x.empty_pops,
+                'ackMessages', x.acked + x.failed, 'ackSuccess', x.acked, 'ackFailed', x.failed,
+                'dlqCount', x.dead_lettered,
+                'pushPerSecond', round((x.pushed / x.seconds)::numeric, 2),
+                'popPerSecond', round((x.popped / x.seconds)::numeric, 2),
+                'ackPerSecond', round(((x.acked + x.failed) / x.seconds)::numeric, 2),
+                'emptyPerSecond', round((x.empty_pops / x.seconds)::numeric, 2),
+                'avgLagMs', coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0),
+                'maxLagMs', x.age_max_ms,
+                'parkedCount', round(x.parked::numeric, 2)) ORDER BY x.bucket, x.queue)
+            FROM queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x), '[]'),
+        'pagination', json_build_object('limit', p_limit, 'offset', p_offset))
+    FROM r, page
+$$;

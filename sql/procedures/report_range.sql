@@ -1,0 +1,25 @@
+-- The time a report is about. Without p_to it ends now, without p_from it begins an hour before its end.
+-- Its points are p_minutes wide, or as the length asks for: an hour by minutes, a week by hours. There are at
+-- most about 1,500 of them; where that is too few for p_minutes they are wider.
+CREATE OR REPLACE FUNCTION queen.report_range(p_from timestamptz, p_to timestamptz, p_minutes int)
+RETURNS TABLE (from_time timestamptz, to_time timestamptz, minutes int) LANGUAGE sql STABLE AS $$
+    SELECT r.from_time, r.to_time, greatest(coalesce(p_minutes,
+               CASE WHEN r.length <= 60 THEN 1 WHEN r.length <= 360 THEN 5 WHEN r.length <= 1440 THEN 15
+                    WHEN r.length <= 10080 THEN 60 ELSE 360 END), ceil(r.length / 1500), 1)::int
+    FROM (SELECT t.from_time, t.to_time, extract(epoch FROM t.to_time - t.from_time) / 60 AS length
+          FROM (SELECT coalesce(p_from, n.to_time - interval '1 hour') AS from_time, n.to_time
+                FROM (SELECT coalesce(p_to, clock_timestamp()) AS to_time OFFSET 0) n) t) r
+$$;
+
+-- The points of that time, in order: where each begins, and how many of its seconds lie within the range and
+-- have passed, at least one. A minute belongs to the range when any part of it does.
+CREATE OR REPLACE FUNCTION queen.report_buckets(p_from timestamptz, p_to timestamptz, p_minutes int)
+RETURNS TABLE (bucket timestamptz, seconds float8) LANGUAGE sql STABLE AS $$
+    SELECT b, greatest(1, extract(epoch FROM
+               least(b + w.width, date_trunc('minute', p_to + interval '1 minute' - interval '1 microsecond'),
+                     clock_timestamp())
+               - greatest(b, date_trunc('minute', p_from))))::float8
+    FROM (SELECT p_minutes * interval '1 minute' AS width) w
+    CROSS JOIN LATERAL generate_series(date_bin(w.width, date_trunc('minute', p_from), timestamptz 'epoch'),
+                                       p_to - interval '1 microsecond', w.width) b
+$$;

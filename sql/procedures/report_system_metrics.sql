@@ -1,0 +1,90 @@
+-- requires: report_range, api_time
+-- A gauge over several minutes of p_looks looks.
+CREATE OR REPLACE FUNCTION queen.gauge_json(p_sum float8, p_looks bigint, p_min float8, p_max float8, p_last float8)
+RETURNS json LANGUAGE sql IMMUTABLE AS $$
+    SELECT json_build_object('avg', coalesce(round((p_sum / nullif(p_looks, 0))::numeric, 2), 0),
+        'min', coalesce(p_min, 0), 'max', coalesce(p_max, 0), 'last', coalesce(p_last, 0))
+$$;
+
+-- GET /api/v1/analytics/system-metrics: the process of each broker, oldest point first. All brokers have the
+-- same points; sampleCount 0 says that one did not run. cpu is in hundredths of a percent of one core, as the
+-- dashboard reads it.
+CREATE OR REPLACE FUNCTION queen.report_system_metrics(p_from timestamptz, p_to timestamptz, p_minutes int,
+                                                       p_hostname text, p_port int)
+RETURNS json LANGUAGE sql STABLE AS $$
+    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
+    brokers AS (
+        SELECT DISTINCT m.hostname, m.port FROM r
+        JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
+        WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)
+    ),
+    -- two processes may share a minute, a host and a port: one after the other
+    minutes AS (
+        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.minute,
+               m.hostname, m.port, m.looks, m.cpu_user_micros / (100 * s.passed) AS cpu_user,
+               m.cpu_system_micros / (100 * s.passed) AS cpu_system, m.rss_bytes, m.slots_busy, m.slots_total, m.queued_items,
+               m.waiting_polls, m.buffered_messages, m.loop_lag_ms
+        FROM r JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
+        CROSS JOIN LATERAL (
+            SELECT least(60, greatest(1, extract(epoch FROM m.seen_at - m.minute)))::float8 AS passed) s
+        WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)
+    ),
+    points AS (
+        SELECT m.hostname, m.port, m.bucket, sum(m.looks)::bigint AS looks, json_build_object(
+            'cpu', json_build_object(
+                'user_us', queen.gauge_json(sum(m.cpu_user), count(DISTINCT m.minute), min(m.cpu_user), max(m.cpu_user),
+                                            (array_agg(m.cpu_user ORDER BY m.minute DESC))[1]),
+                'system_us', queen.gauge_json(sum(m.cpu_system), count(DISTINCT m.minute), min(m.cpu_system),
+                                              max(m.cpu_system), (array_agg(m.cpu_system ORDER BY m.minute DESC))[1])),
+            'memory', json_build_object(
+                'rss_bytes', queen.gauge_json(sum((m.rss_bytes).sum), sum(m.looks)::bigint, min((m.rss_bytes).min),
+                    max((m.rss_bytes).max), (array_agg((m.rss_bytes).last ORDER BY m.minute DESC))[1])),
+            'database', json_build_object(
+                'pool_size', queen.gauge_json(sum((m.slots_total).sum), sum(m.looks)::bigint, min((m.slots_total).min),
+                    max((m.slots_total).max), (array_agg((m.slots_total).last ORDER BY m.minute DESC))[1]),
+                'pool_active', queen.gauge_json(sum((m.slots_busy).sum), sum(m.looks)::bigint, min((m.slots_busy).min),
+                    max((m.slots_busy).max), (array_agg((m.slots_busy).last ORDER BY m.minute DESC))[1]),
+                'pool_idle', queen.gauge_json(sum((m.slots_total).sum - (m.slots_busy).sum), sum(m.looks)::bigint,
+                    min((m.slots_total).min - (m.slots_busy).max), max((m.slots_total).max - (m.slots_busy).min),
+                    (array_agg((m.slots_total).last - (m.slots_busy).last ORDER BY m.minute DESC))[1])),
+            'threadpool', json_build_object('db', json_build_object(
+                'queue_size', queen.gauge_json(sum((m.queued_items).sum), sum(m.looks)::bigint, min((m.queued_items).min),
+                    max((m.queued_items).max), (array_agg((m.queued_items).last ORDER BY m.minute DESC))[1]))),
+            'polls', json_build_object('waiting', queen.gauge_json(sum((m.waiting_polls).sum), sum(m.looks)::bigint,
+                min((m.waiting_polls).min), max((m.waiting_polls).max),
+                (array_agg((m.waiting_polls).last ORDER BY m.minute DESC))[1])),
+            'buffer', json_build_object('messages', queen.gauge_json(sum((m.buffered_messages).sum), sum(m.looks)::bigint,
+                min((m.buffered_messages).min), max((m.buffered_messages).max),
+                (array_agg((m.buffered_messages).last ORDER BY m.minute DESC))[1])),
+            'event_loop', json_build_object('lag_ms', queen.gauge_json(sum((m.loop_lag_ms).sum), sum(m.looks)::bigint,
+                min((m.loop_lag_ms).min), max((m.loop_lag_ms).max),
+                (array_agg((m.loop_lag_ms).last ORDER BY m.minute DESC))[1]))) AS metrics
+        FROM minutes m GROUP BY m.hostname, m.port, m.bucket
+    ),
+    nothing AS MATERIALIZED (
+        SELECT json_build_object('cpu', json_build_object('user_us', z, 'system_us', z),
+            'memory', json_build_object('rss_bytes', z),
+            'database', json_build_object('pool_size', z, 'pool_active', z, 'pool_idle', z),
+            'threadpool', json_build_object('db', json_build_object('queue_size', z)),
+            'polls', json_build_object('waiting', z), 'buffer', json_build_object('messages', z),
+            'event_loop', json_build_object('lag_ms', z)) AS metrics
+        FROM queen.gauge_json(0, 0, 0, 0, 0) z
+    ),
+    replicas AS (
+        SELECT b.hostname, b.port, json_agg(json_build_object(
+            'timestamp', queen.api_time(k.bucket), 'sampleCount', coalesce(p.looks, 0),
+            'metrics', coalesce(p.metrics, n.metrics)) ORDER BY k.bucket) AS series, count(*) AS points
+        FROM brokers b CROSS JOIN r CROSS JOIN nothing n
+        CROSS JOIN LATERAL queen.report_buckets(r.from_time, r.to_time, r.minutes) k
+        LEFT JOIN points p ON p.hostname = b.hostname AND p.port = b.port AND p.bucket = k.bucket
+        GROUP BY b.hostname, b.port
+    )
+    SELECT json_build_object(
+        'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
+        'bucketMinutes', r.minutes,
+        'pointCount', (SELECT coalesce(max(x.points), 0) FROM replicas x),
+        'replicaCount', (SELECT count(*) FROM replicas),
+        'replicas', (SELECT coalesce(json_agg(json_build_object('hostname', x.hostname, 'port', x.port,
+                        'workerId', x.port, 'timeSeries', x.series) ORDER BY x.hostname, x.port), '[]') FROM replicas x))
+    FROM r
+$$;
