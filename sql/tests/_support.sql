@@ -120,6 +120,26 @@ CREATE FUNCTION test.state(p_partition int, p_group int) RETURNS queen.progress 
 CREATE FUNCTION test.available(p_partition int, p_group int) RETURNS text LANGUAGE sql AS $$
     SELECT state FROM queen.availability(p_partition, p_group, clock_timestamp()) $$;
 
+-- A whole pass of the stats job in steps of p_probes; how many steps.
+CREATE FUNCTION test.measure(p_probes int DEFAULT 3000) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+    v_holder uuid := gen_random_uuid(); v_steps int := 0; v_queue int := 0; v_after int := 0; v_carry jsonb; v record;
+BEGIN
+    SELECT * INTO STRICT v FROM queen.begin_stats(v_holder, 0, true, NULL);
+    ASSERT v.state = 'yours', v.state;
+    LOOP
+        SELECT * INTO STRICT v FROM queen.measure_stats(v_holder, v_queue, v_after, v_carry, p_probes);
+        v_steps := v_steps + 1;
+        ASSERT v_steps < 10000, 'the steps do not end';
+        EXIT WHEN v.state = 'done';
+        ASSERT v.state = 'going', v.state;
+        v_queue := v.next_queue;
+        v_after := v.next_after;
+        v_carry := v.carry;
+    END LOOP;
+    RETURN v_steps;
+END $$;
+
 -- Lets time pass for one partition: everything on it becomes older.
 CREATE FUNCTION test.age(p_partition int, p_by interval) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

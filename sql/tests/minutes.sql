@@ -244,3 +244,42 @@ BEGIN
     ASSERT (v -> 'connections' ->> 'total')::int >= 1 AND (v -> 'connections' ->> 'max')::int > 1, v;
     ASSERT (v -> 'transactions' ->> 'xminAge')::bigint >= 0, v;
 END $$;
+
+-- ---- the pages of queues
+
+DO $$
+DECLARE
+    v_a int := test.partition('page.one', 'a'); v_b int := test.partition('page.one', 'b'); v_g int := test.groupid('page.one', 'g');
+    v_lease uuid := gen_random_uuid(); v_now timestamptz := date_trunc('minute', clock_timestamp() - interval '10 seconds'); v json;
+BEGIN
+    PERFORM test.push(v_a, 10), test.push(v_b, 5);
+    PERFORM test.pop(v_a, v_g, v_lease, 6);
+    PERFORM test.ack(v_a, v_g, v_lease, ARRAY[0, 1]::bigint[], ARRAY[2]::bigint[], ARRAY['dlq'], p_ends => false);
+    PERFORM test.measure();
+    v := queen.report_status_queue('page.one', 100, 0);
+    ASSERT v -> 'queue' ->> 'name' = 'page.one' AND v -> 'queue' -> 'config' ->> 'leaseTime' = '300', v;
+    ASSERT v -> 'partitions' -> 0 -> 'messages' ->> 'total' = '10' AND v -> 'partitions' -> 0 -> 'messages' ->> 'pending' = '7'
+       AND v -> 'partitions' -> 0 -> 'messages' ->> 'processing' = '3' AND v -> 'partitions' -> 0 -> 'messages' ->> 'completed' = '3'
+       AND v -> 'partitions' -> 0 -> 'messages' ->> 'deadLetter' = '1' AND v -> 'partitions' -> 0 -> 'cursor' ->> 'totalConsumed' = '3',
+       v -> 'partitions' -> 0;
+    ASSERT v -> 'partitions' -> 1 -> 'messages' ->> 'pending' = '5', v;
+    ASSERT v -> 'totals' -> 'messages' ->> 'total' = '15' AND v -> 'totals' -> 'messages' ->> 'pending' = '12', v -> 'totals';
+    ASSERT json_array_length(queen.report_status_queue('page.one', 1, 1) -> 'partitions') = 1;
+    ASSERT queen.report_status_queue('nobody', 1, 0) IS NULL;
+
+    PERFORM test.flush(v_now - interval '1 minute', 'page.one', 1, 1, '{"pushed": 600, "acked": 300}');
+    v := queen.report_status_queues(NULL, 'page', NULL, 10, 0);
+    ASSERT json_array_length(v -> 'queues') = 1 AND v -> 'queues' -> 0 ->> 'ingestedPerSecond' = '2.00'
+       AND v -> 'queues' -> 0 ->> 'processedPerSecond' = '1.00' AND v -> 'queues' -> 0 -> 'messages' ->> 'pending' = '12'
+       AND v -> 'queues' -> 0 ->> 'partitions' = '2', v;
+    ASSERT json_array_length(queen.report_status_queues(NULL, 'page', NULL, 10, 1) -> 'queues') = 0;
+
+    v := queen.report_status(NULL, NULL, NULL, 'page.one', NULL, NULL);
+    ASSERT (SELECT sum((p ->> 'ingested')::int) FROM json_array_elements(v -> 'throughput') p) = 600, v;
+    ASSERT (v -> 'throughput' -> 0 ->> 'timestamp') > (v -> 'throughput' -> 1 ->> 'timestamp'), 'the newest is not first';
+    ASSERT v -> 'leases' ->> 'active' = '1' AND v -> 'leases' ->> 'totalBatchSize' = '3', v -> 'leases';
+    ASSERT v -> 'deadLetterQueue' ->> 'totalMessages' = '1' AND v -> 'deadLetterQueue' ->> 'affectedPartitions' = '1'
+       AND v -> 'deadLetterQueue' -> 'topErrors' -> 0 ->> 'error' = 'error of 2', v -> 'deadLetterQueue';
+    ASSERT v -> 'messages' ->> 'pending' = '12' AND v ->> 'statsAge' IS NOT NULL, v -> 'messages';
+    ASSERT queen.report_status(NULL, NULL, NULL, 'nobody', NULL, NULL) -> 'messages' ->> 'total' = '0';
+END $$;

@@ -2,26 +2,6 @@
 
 CREATE FUNCTION test.queue(p_name text) RETURNS int LANGUAGE sql AS $$ SELECT id FROM queen.queues WHERE name = p_name $$;
 
--- A whole pass in steps of p_probes; how many steps.
-CREATE FUNCTION test.measure(p_probes int DEFAULT 3000) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-    v_holder uuid := gen_random_uuid(); v_steps int := 0; v_queue int := 0; v_after int := 0; v_carry jsonb; v record;
-BEGIN
-    SELECT * INTO STRICT v FROM queen.begin_stats(v_holder, 0, true, NULL);
-    ASSERT v.state = 'yours', v.state;
-    LOOP
-        SELECT * INTO STRICT v FROM queen.measure_stats(v_holder, v_queue, v_after, v_carry, p_probes);
-        v_steps := v_steps + 1;
-        ASSERT v_steps < 10000, 'the steps do not end';
-        EXIT WHEN v.state = 'done';
-        ASSERT v.state = 'going', v.state;
-        v_queue := v.next_queue;
-        v_after := v.next_after;
-        v_carry := v.carry;
-    END LOOP;
-    RETURN v_steps;
-END $$;
-
 CREATE FUNCTION test.queue_numbers(p_queue text) RETURNS text LANGUAGE sql AS $$
     SELECT format('partitions=%s stored=%s pending=%s processing=%s completed=%s failed=%s dead=%s', partitions, stored, pending,
                   processing, completed, failed, dead_letters)

@@ -20,7 +20,9 @@ Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
               &Sweeper::TakeBatches},
              {"aged", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepAged, &Sweeper::TakeAged},
              {"streams", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepStreams,
-              &Sweeper::TakeStreams}};
+              &Sweeper::TakeStreams},
+             {"minutes", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepMinutes,
+              &Sweeper::TakeMinutes}};
 }
 
 void Sweeper::Start() {
@@ -151,6 +153,16 @@ pg::Batch Sweeper::StepStreams() {
 
 Sweeper::Progress Sweeper::TakeStreams(const pg::Rows& rows) {
   return {rows.Int4(0, 0), rows.Int4(0, 0) == kRowsPerStep};
+}
+
+pg::Batch Sweeper::StepMinutes() {
+  pg::Params params(2);
+  params.Int4(intervals_.metrics_days).Int4(kRowsPerStep);
+  return {storage::kSweepMinutes, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeMinutes(const pg::Rows& rows) {
+  return {rows.Int4(0, 0), rows.Bool(0, 1)};
 }
 
 }  // namespace queen::admin

@@ -7,6 +7,7 @@
 //   batches    the ledger of write transactions, once nobody can ask about them any more
 //   aged       traces, dead letters and starts of groups whose queue never came, past their days
 //   streams    the state of streaming queries that were reset
+//   minutes    what brokers did, minute by minute, past its days
 //
 // Each step is a short transaction with a limit: a long one would keep every old row of the
 // database alive. One step is in flight at a time, so sweeping never takes more than one connection
@@ -36,6 +37,7 @@ struct SweepIntervals {
   int32_t trace_days = 30;
   int32_t dead_letter_days = 365;
   int32_t early_group_days = 30;
+  int32_t metrics_days = 7;
 };
 
 class Sweeper {
@@ -85,6 +87,8 @@ class Sweeper {
   Progress TakeAged(const pg::Rows& rows);
   pg::Batch StepStreams();
   Progress TakeStreams(const pg::Rows& rows);
+  pg::Batch StepMinutes();
+  Progress TakeMinutes(const pg::Rows& rows);
 
   void Next();
   void OnStep(Sweep& sweep, const pg::BatchResult& result);

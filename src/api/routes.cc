@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/ack.h"
+#include "api/analytics.h"
 #include "api/configure.h"
 #include "api/consumer_groups.h"
 #include "api/dlq.h"
@@ -13,6 +14,7 @@
 #include "api/push.h"
 #include "api/resources.h"
 #include "api/shared_state.h"
+#include "api/status.h"
 #include "api/streams.h"
 #include "api/traces.h"
 #include "api/transaction.h"
@@ -29,6 +31,24 @@ http::Handler Bind(const Context& context, ContextHandler handler) {
   return [&context, handler](Request request, Reply reply) {
     handler(context, request, std::move(reply));
   };
+}
+
+void AddReportRoutes(const Context& context, http::Router& router) {
+  const auto add = [&](std::string_view pattern, auto handler) {
+    router.Add(Method::kGet, pattern, Bind(context, handler));
+  };
+  add("/api/v1/status", HandleStatus);
+  add("/api/v1/status/analytics", HandleStatusAnalytics);
+  add("/api/v1/status/buffers", HandleStatusBuffers);
+  add("/api/v1/status/queues", HandleStatusQueues);
+  add("/api/v1/status/queues/:queue", HandleStatusQueue);
+  add("/api/v1/analytics/system-metrics", HandleSystemMetrics);
+  add("/api/v1/analytics/worker-metrics", HandleWorkerMetrics);
+  add("/api/v1/analytics/queue-lag", HandleQueueLag);
+  add("/api/v1/analytics/queue-ops", HandleQueueOps);
+  add("/api/v1/analytics/queue-parked-replicas", HandleParkedReplicas);
+  add("/api/v1/analytics/retention", HandleRetention);
+  add("/api/v1/analytics/postgres-stats", HandlePostgresStats);
 }
 
 void AddAdminRoutes(const Context& context, http::Router& router) {
@@ -61,6 +81,7 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
 
 void AddRoutes(const Context& context, http::Router& router) {
   AddAdminRoutes(context, router);
+  AddReportRoutes(context, router);
   router.OnRefusal([&context](const Request& request, Reply reply, const Status& status) {
     RefuseUnrouted(context.loop, request, std::move(reply), status);
   });

@@ -100,6 +100,11 @@ struct Sweep {
   int trace_days = 30;
   int dead_letter_days = 365;
   int early_group_days = 30;
+  int metrics_days = 7;
+};
+
+struct Metrics {
+  int flush_interval_ms = 10'000;
 };
 
 struct Cluster {
@@ -129,6 +134,7 @@ struct Config {
   Sidecar sidecar;
   Pop pop;
   Sweep sweep;
+  Metrics metrics;
   Cluster cluster;
   Encryption encryption;
   Log log;

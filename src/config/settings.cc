@@ -125,6 +125,7 @@ constexpr std::string_view kBuffer = "File buffer";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
 constexpr std::string_view kSweeps = "Sweeps";
+constexpr std::string_view kMetrics = "Metrics";
 constexpr std::string_view kCluster = "Other brokers";
 constexpr std::string_view kEncryption = "Encryption";
 constexpr std::string_view kLogs = "Logs";
@@ -345,6 +346,15 @@ constexpr std::array kSettings = {
         IntKind{At<&Config::sweep, &Sweep::early_group_days>, 0, 36'500, "days"},
         "how long it is remembered that a group has popped a queue that does not exist yet; 0: for "
         "ever"},
+    Setting{"METRICS_RETENTION_DAYS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::metrics_days>, 0, 36'500, "days"},
+            "how long it is kept what was done in each minute, for the status and analytics "
+            "pages; 0: for ever"},
+
+    Setting{"METRICS_FLUSH_INTERVAL", kMetrics,
+            IntKind{At<&Config::metrics, &Metrics::flush_interval_ms>, 100, 60'000, "ms"},
+            "how often the broker writes down what it did, for the status and analytics pages; a "
+            "broker that is killed takes so much with it"},
 
     Setting{"QUEEN_UDP_PEERS", kCluster,
             TextKind{At<&Config::cluster, &Cluster::peers>, "host:port, or several with commas",

@@ -112,4 +112,14 @@ OperationTotals Operations::Totals(Operation operation) const {
           .total_micros = duration.sum()};
 }
 
+uint64_t Operations::Errors() const {
+  uint64_t total = 0;
+  for (const auto& grid : errors_) {
+    for (size_t row = 0; row < kOperationCount; ++row) {
+      for (size_t column = 0; column < kCodeCount; ++column) total += grid->value(row, column);
+    }
+  }
+  return total;
+}
+
 }  // namespace queen::observe

@@ -63,6 +63,8 @@ class Operations {
 
   // Any thread.
   OperationTotals Totals(Operation operation) const;
+  // Requests of every kind that failed, or were refused as a whole. Any thread.
+  uint64_t Errors() const;
 
  private:
   struct Family {

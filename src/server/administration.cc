@@ -14,6 +14,7 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
   intervals.trace_days = config.sweep.trace_days;
   intervals.dead_letter_days = config.sweep.dead_letter_days;
   intervals.early_group_days = config.sweep.early_group_days;
+  intervals.metrics_days = config.sweep.metrics_days;
   // A batch is in doubt from the end of its connection on, which comes this late at most.
   intervals.batch_age_s =
       std::max(intervals.batch_age_s, 3 * config.database.in_flight_deadline_ms / 1'000);
@@ -24,15 +25,25 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
 
 Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
                              const config::Config& config, state::QueueCapacity& capacity,
-                             state::Maintenance& maintenance)
+                             state::Maintenance& maintenance, const admin::BrokerName& name,
+                             const Gather& gather)
     : pool(loop, connect, config.database.pool_size),
       sweeper(pool, IntervalsOf(config)),
       queue_watch(pool, capacity),
-      maintenance_watch(pool, maintenance) {}
+      maintenance_watch(pool, maintenance),
+      metrics_flush(pool, name, config.metrics.flush_interval_ms,
+                    [&loop, gather](UniqueFunction<void(const admin::BrokerSample&)> done) {
+                      gather(loop, std::move(done));
+                    }) {}
 
 Administration::Administration(const config::Config& config, state::QueueCapacity& capacity,
-                               state::Maintenance& maintenance)
-    : config_(config), capacity_(capacity), maintenance_(maintenance) {}
+                               state::Maintenance& maintenance, admin::BrokerName name,
+                               Gather gather)
+    : config_(config),
+      capacity_(capacity),
+      maintenance_(maintenance),
+      name_(std::move(name)),
+      gather_(std::move(gather)) {}
 
 Administration::~Administration() { assert(!thread_.joinable()); }
 
@@ -40,7 +51,8 @@ void Administration::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
   thread_ = std::thread([this, &ready, &connect] {
     loop_.Post([this, &ready, &connect] {
-      parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_);
+      parts_ =
+          std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_, name_, gather_);
       ready.set_value();
     });
     loop_.Run();
@@ -56,6 +68,7 @@ void Administration::DatabaseReady(UniqueFunction<void()> known) {
     parts_->maintenance_watch.Start(std::move(known));
     parts_->sweeper.Start();
     parts_->queue_watch.Start();
+    parts_->metrics_flush.Start();
   });
 }
 
@@ -72,6 +85,11 @@ void Administration::StopSweeps() {
     parts_->queue_watch.Stop();
     parts_->maintenance_watch.Stop();
   });
+}
+
+void Administration::FinishMetrics(UniqueFunction<void()> done) {
+  loop_.Post(
+      [this, done = std::move(done)]() mutable { parts_->metrics_flush.Finish(std::move(done)); });
 }
 
 void Administration::Stop() {

@@ -1,14 +1,17 @@
-// Administration: the thread of the AdminPool, of the sweeps, and of the watches over queues with a
-// limit and over maintenance.
+// Administration: the thread of the AdminPool, of the sweeps, of the watches over queues with a
+// limit and over maintenance, and of what is written down about each minute.
 //
-//   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving --Stop--> ended
+//   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving
+//   --FinishMetrics--> serving --Stop--> ended
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <thread>
 
 #include "admin/admin_pool.h"
 #include "admin/maintenance_watch.h"
+#include "admin/metrics_flush.h"
 #include "admin/queue_watch.h"
 #include "admin/sweeper.h"
 #include "config/config.h"
@@ -18,9 +21,12 @@ namespace queen::server {
 
 class Administration {
  public:
-  // What it is given outlives it.
+  using Gather = std::function<void(Loop& here, UniqueFunction<void(const admin::BrokerSample&)>)>;
+
+  // What it is given outlives it. `gather` asks the workers what they have counted, once the
+  // database is ready.
   Administration(const config::Config& config, state::QueueCapacity& capacity,
-                 state::Maintenance& maintenance);
+                 state::Maintenance& maintenance, admin::BrokerName name, Gather gather);
   ~Administration();  // REQUIRES: never started, or stopped
 
   // Starts the thread and makes everything on it; returns when that is done.
@@ -32,6 +38,9 @@ class Administration {
   void LookAtSettings();
   // Any thread.
   void StopSweeps();
+  // Writes down what was counted last, then runs `done` on its thread. Any thread, once.
+  // REQUIRES: the workers run, and count nothing any more
+  void FinishMetrics(UniqueFunction<void()> done);
   // Waits for what is in flight and ends the thread. REQUIRES: nobody asks the pool any more
   void Stop();
 
@@ -41,17 +50,21 @@ class Administration {
  private:
   struct Parts {
     Parts(Loop& loop, const pg::ConnectOptions& connect, const config::Config& config,
-          state::QueueCapacity& capacity, state::Maintenance& maintenance);
+          state::QueueCapacity& capacity, state::Maintenance& maintenance,
+          const admin::BrokerName& name, const Gather& gather);
 
     admin::AdminPool pool;
     admin::Sweeper sweeper;
     admin::QueueWatch queue_watch;
     admin::MaintenanceWatch maintenance_watch;
+    admin::MetricsFlush metrics_flush;
   };
 
   const config::Config& config_;
   state::QueueCapacity& capacity_;
   state::Maintenance& maintenance_;
+  const admin::BrokerName name_;
+  const Gather gather_;
   Loop loop_{"admin"};
   std::unique_ptr<Parts> parts_;  // made and destroyed on the thread
   std::thread thread_;

@@ -13,6 +13,7 @@
 #include "config/version.h"
 #include "pg/connection_log.h"
 #include "server/banner.h"
+#include "server/broker_sample.h"
 #include "server/embedded_options.h"
 
 namespace queen::server {
@@ -100,8 +101,15 @@ void Server::Begin() {
   signals_ = std::make_unique<Signals>(loop_, [this](int number) { OnSignal(number); });
   shared_.maintenance.OnChange(
       [this](const state::MaintenanceFlags& flags) { ApplyMaintenance(flags); });
-  administration_ =
-      std::make_unique<Administration>(config_, shared_.capacity, shared_.maintenance);
+  administration_ = std::make_unique<Administration>(
+      config_, shared_.capacity, shared_.maintenance,
+      admin::BrokerName{.broker = shared_.own_brokers.first,
+                        .hostname = HostName(),
+                        .port = acceptor_->port(),
+                        .workers = config_.server.workers},
+      [this](Loop& here, UniqueFunction<void(const admin::BrokerSample&)> done) {
+        GatherBrokerSample(shared_, here, std::move(done));
+      });
   administration_->Start(connect_);
   shared_.admin = &administration_->pool();
   if (shared_.buffer) shared_.buffer->Start();
@@ -257,11 +265,16 @@ void Server::CloseSidecars() {
       [](Worker& worker, UniqueFunction<void()> done) { worker.CloseSidecar(std::move(done)); },
       [this] {
         if (shared_.buffer) shared_.buffer->Close();
-        administration_->Stop();  // it answers through the workers
-        for (const auto& worker : workers_) worker->Stop();
-        for (const auto& worker : workers_) worker->Join();
-        StopDatabase();
+        administration_->FinishMetrics([this] { loop_.Post([this] { StopThreads(); }); });
       });
+}
+
+// Nothing is done any more, and what was done is written down.
+void Server::StopThreads() {
+  administration_->Stop();  // it answers through the workers
+  for (const auto& worker : workers_) worker->Stop();
+  for (const auto& worker : workers_) worker->Join();
+  StopDatabase();
 }
 
 // Runs `step` for every worker, then `done` on this loop when all have finished it.

@@ -56,6 +56,7 @@ class Server {
   void ForEachWorker(const std::function<void(Worker&, UniqueFunction<void()>)>& step,
                      const std::function<void()>& done);
   void CloseSidecars();
+  void StopThreads();
   void StopDatabase();
 
   const config::Config& config_;

@@ -307,4 +307,10 @@ const pg::Statement kSweepAged{"sweep_aged",
 const pg::Statement kSweepStreamState{
     "sweep_stream_state", "SELECT queen.sweep_stream_state($1)", {kInt4}};
 
+const pg::Statement kSweepMinutes{
+    "sweep_minutes", "SELECT removed, more FROM queen.sweep_minutes($1, $2)", {kInt4, kInt4}};
+
+const pg::Statement kFlushMinutes{
+    "flush_minutes", "SELECT queen.flush_minutes($1, $2)", {kJsonb, kJsonb}};
+
 }  // namespace queen::storage

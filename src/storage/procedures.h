@@ -139,5 +139,12 @@ extern const pg::Statement kSweepOrphans;
 extern const pg::Statement kSweepAged;
 // limit -> removed
 extern const pg::Statement kSweepStreamState;
+// days, limit -> removed, more
+extern const pg::Statement kSweepMinutes;
+
+// ---- metrics
+
+// rows of queen.broker_minutes, rows of queen.queue_minutes (JSON arrays) -> the database's clock
+extern const pg::Statement kFlushMinutes;
 
 }  // namespace queen::storage
