@@ -194,11 +194,15 @@ void Router::Dispatch(Request request, Reply reply) const {
   }
   if (route == nullptr) {
     std::string allow = "OPTIONS";
+    std::string takes;
     if (search.allowed[static_cast<size_t>(Method::kGet)]) allow += ", HEAD";
     for (size_t i = 0; i < kMethodCount; ++i) {
-      if (search.allowed[i]) allow.append(", ").append(MethodName(static_cast<Method>(i)));
+      if (!search.allowed[i]) continue;
+      allow.append(", ").append(MethodName(static_cast<Method>(i)));
+      takes.append(takes.empty() ? "" : " or ").append(MethodName(static_cast<Method>(i)));
     }
-    Response response = ErrorResponse(Status(Code::kMethodNotAllowed));
+    Response response = ErrorResponse(
+        Status(Code::kMethodNotAllowed, "Method not allowed; this path takes " + takes));
     response.AddHeader("Allow", allow);
     return reply.Send(std::move(response));
   }

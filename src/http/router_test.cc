@@ -108,7 +108,9 @@ TEST_F(RouterTest, UnknownPathsAreJson404) {
 TEST_F(RouterTest, OtherMethodsAre405WithAllow) {
   const Response response = Ask("POST", "/api/v1/groups/lagging");
   EXPECT_EQ(response.status, 405);
-  EXPECT_EQ(response.body, R"({"error":"Method not allowed","code":"method_not_allowed"})");
+  EXPECT_EQ(
+      response.body,
+      R"({"error":"Method not allowed; this path takes GET or DELETE","code":"method_not_allowed"})");
   ASSERT_EQ(response.headers.size(), 1U);
   EXPECT_EQ(response.headers[0].first, "Allow");
   EXPECT_EQ(response.headers[0].second, "OPTIONS, HEAD, GET, DELETE");
