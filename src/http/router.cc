@@ -34,6 +34,7 @@ Response PreflightResponse() {
 }  // namespace
 
 struct Router::Route {
+  Method method;
   std::string pattern;
   std::vector<std::string> parameters;
   Handler handler;
@@ -104,6 +105,7 @@ Router& Router::operator=(Router&&) noexcept = default;
 void Router::Add(Method method, std::string_view pattern, Handler handler) {
   assert(pattern.starts_with('/'));
   auto route = std::make_unique<Route>();
+  route->method = method;
   route->pattern = pattern;
   route->handler = std::move(handler);
   Node* node = root_.get();
@@ -172,6 +174,15 @@ const Router::Route* Router::Find(const Node& node, size_t depth, Search& search
     return route;
   }
   return nullptr;
+}
+
+std::vector<std::string> Router::List() const {
+  std::vector<std::string> list;
+  list.reserve(routes_.size());
+  for (const auto& route : routes_) {
+    list.push_back(std::string(MethodName(route->method)) + ' ' + route->pattern);
+  }
+  return list;
 }
 
 void Router::Refuse(const Request& request, Reply reply, const Status& status) const {

@@ -43,7 +43,8 @@ class Router {
   // Answers the request, itself or through its handler.
   void Dispatch(Request request, Reply reply) const;
 
-  size_t size() const { return routes_.size(); }
+  // "GET /api/v1/pop/queue/:queue" of every route, in the order they were added.
+  std::vector<std::string> List() const;
 
  private:
   struct Route;

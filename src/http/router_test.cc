@@ -140,6 +140,15 @@ TEST_F(RouterTest, PathsThatAreNotTextAre400) {
   EXPECT_EQ(StatusOf("/api/v1/pop/queue/%c3/partition/%a9"), 400);
 }
 
+TEST_F(RouterTest, ListsItsRoutes) {
+  const std::vector<std::string> list = router_.List();
+  ASSERT_EQ(list.size(), 12U);
+  EXPECT_EQ(list[0], "GET /");
+  EXPECT_EQ(list[2], "POST /api/v1/push");
+  EXPECT_EQ(list[8], "DELETE /api/v1/groups/:group");
+  EXPECT_EQ(list[11], "GET /assets/*file");
+}
+
 TEST_F(RouterTest, TheQueryIsDecodedBeforeTheHandler) {
   router_.Add(Method::kGet, "/query", [](Request request, Reply reply) {
     reply.Send(Response::Json(200, std::string(request.query().GetOr("a", "none"))));
