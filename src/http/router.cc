@@ -34,8 +34,7 @@ Response PreflightResponse() {
 }  // namespace
 
 struct Router::Route {
-  Method method;
-  std::string pattern;
+  RouteInfo info;
   std::vector<std::string> parameters;
   Handler handler;
 };
@@ -105,8 +104,7 @@ Router& Router::operator=(Router&&) noexcept = default;
 void Router::Add(Method method, std::string_view pattern, Handler handler) {
   assert(pattern.starts_with('/'));
   auto route = std::make_unique<Route>();
-  route->method = method;
-  route->pattern = pattern;
+  route->info = {method, std::string(pattern), routes_.size()};
   route->handler = std::move(handler);
   Node* node = root_.get();
   bool rest = false;
@@ -136,6 +134,8 @@ void Router::Add(Method method, std::string_view pattern, Handler handler) {
   place = route.get();
   routes_.push_back(std::move(route));
 }
+
+const RouteInfo& Router::route(size_t number) const { return routes_[number]->info; }
 
 const Router::Route* Router::Choose(const std::array<const Route*, kMethodCount>& routes,
                                     Search& search) {
@@ -174,15 +174,6 @@ const Router::Route* Router::Find(const Node& node, size_t depth, Search& search
     return route;
   }
   return nullptr;
-}
-
-std::vector<std::string> Router::List() const {
-  std::vector<std::string> list;
-  list.reserve(routes_.size());
-  for (const auto& route : routes_) {
-    list.push_back(std::string(MethodName(route->method)) + ' ' + route->pattern);
-  }
-  return list;
 }
 
 void Router::Refuse(const Request& request, Reply reply, const Status& status) const {

@@ -20,6 +20,7 @@
 
 #include "http/reply.h"
 #include "http/request.h"
+#include "http/route.h"
 
 namespace queen::http {
 
@@ -43,8 +44,9 @@ class Router {
   // Answers the request, itself or through its handler.
   void Dispatch(Request request, Reply reply) const;
 
-  // "GET /api/v1/pop/queue/:queue" of every route, in the order they were added.
-  std::vector<std::string> List() const;
+  size_t size() const { return routes_.size(); }
+  // REQUIRES: number < size()
+  const RouteInfo& route(size_t number) const;
 
  private:
   struct Route;

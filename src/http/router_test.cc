@@ -140,13 +140,14 @@ TEST_F(RouterTest, PathsThatAreNotTextAre400) {
   EXPECT_EQ(StatusOf("/api/v1/pop/queue/%c3/partition/%a9"), 400);
 }
 
-TEST_F(RouterTest, ListsItsRoutes) {
-  const std::vector<std::string> list = router_.List();
-  ASSERT_EQ(list.size(), 12U);
-  EXPECT_EQ(list[0], "GET /");
-  EXPECT_EQ(list[2], "POST /api/v1/push");
-  EXPECT_EQ(list[8], "DELETE /api/v1/groups/:group");
-  EXPECT_EQ(list[11], "GET /assets/*file");
+TEST_F(RouterTest, KnowsItsRoutes) {
+  ASSERT_EQ(router_.size(), 12U);
+  EXPECT_EQ(router_.route(0).pattern, "/");
+  EXPECT_EQ(router_.route(2).method, Method::kPost);
+  EXPECT_EQ(router_.route(2).pattern, "/api/v1/push");
+  EXPECT_EQ(router_.route(8).method, Method::kDelete);
+  EXPECT_EQ(router_.route(8).pattern, "/api/v1/groups/:group");
+  EXPECT_EQ(router_.route(11).pattern, "/assets/*file");
 }
 
 TEST_F(RouterTest, TheQueryIsDecodedBeforeTheHandler) {
