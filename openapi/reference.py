@@ -67,7 +67,8 @@ class Reference:
 
     def is_shape(self, name):
         """Whether it is an object that is worth a table of its own."""
-        return "properties" in self.schemas[name] and not name.startswith("Error")
+        shape = self.schemas[name]
+        return ("properties" in shape or "allOf" in shape) and not name.startswith("Error")
 
     def add(self, *lines):
         """More lines of the page."""
@@ -108,7 +109,8 @@ class Reference:
             if kind == "array" and schema.get("maxItems") == 0:
                 names.append("`[]`")
             elif kind == "array" and "items" in schema:
-                names.append(f"array of {self.type_name(schema['items'], local)}")
+                element = self.type_name(schema["items"], local)
+                names.append(f"array of ({element})" if " or " in element else f"array of {element}")
             else:
                 names.append(kind)
         return " or ".join(names)
@@ -182,13 +184,17 @@ class Reference:
             prefix += "[]"
             schema = whole["items"]
             whole = resolve(self.document, schema)
+        # What means the same as no body is told in words.
+        said = [part for part in whole.get("oneOf", []) if part.get("type") != "null" and part.get("maxItems") != 0]
+        if len(said) == 1:
+            schema, whole = said[0], resolve(self.document, said[0])
         name = schema.get("$ref", "").rpartition("/")[2]
         if name in self.shared:
             self.add(f"{'An array of' if prefix else 'It is a'} {self.link(name, local)}.".replace("a [A", "an [A"), "")
         elif "properties" in whole or "allOf" in whole:
             self.table(("field", "type", "meaning"), list(self.rows(whole, local, prefix + "." if prefix else "")))
         elif "oneOf" in whole:
-            kind = "An array; each element is" if prefix else "It is"
+            kind = "An array; each element is" if prefix else "Either"
             self.add(f"{kind} {self.type_name(whole, local)}.", "")
         done = 0
         while done < len(local):
