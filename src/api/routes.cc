@@ -10,6 +10,7 @@
 #include "api/health.h"
 #include "api/lease.h"
 #include "api/maintenance.h"
+#include "api/openapi.h"
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resources.h"
@@ -105,6 +106,8 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kGet, "/health", [&context](const Request&, Reply reply) {
     HandleHealth(context.health, std::move(reply));
   });
+  router.Add(Method::kGet, "/openapi.json",
+             [](const Request&, Reply reply) { HandleOpenApi(std::move(reply)); });
 }
 
 }  // namespace queen::api

@@ -142,6 +142,16 @@ TEST_F(RouterTest, PathsThatAreNotTextAre400) {
   EXPECT_EQ(StatusOf("/api/v1/pop/queue/%c3/partition/%a9"), 400);
 }
 
+TEST_F(RouterTest, KnowsItsRoutes) {
+  ASSERT_EQ(router_.size(), 12U);
+  EXPECT_EQ(router_.route(0).pattern, "/");
+  EXPECT_EQ(router_.route(2).method, Method::kPost);
+  EXPECT_EQ(router_.route(2).pattern, "/api/v1/push");
+  EXPECT_EQ(router_.route(8).method, Method::kDelete);
+  EXPECT_EQ(router_.route(8).pattern, "/api/v1/groups/:group");
+  EXPECT_EQ(router_.route(11).pattern, "/assets/*file");
+}
+
 TEST_F(RouterTest, TheQueryIsDecodedBeforeTheHandler) {
   router_.Add(Method::kGet, "/query", [](Request request, Reply reply) {
     reply.Send(Response::Json(200, std::string(request.query().GetOr("a", "none"))));
