@@ -72,9 +72,9 @@ class Tidy(unittest.TestCase):
                    "docs/a.md:1: the link to b.md leads nowhere")
 
     def test_anchors(self):
-        page = "# A `b`, c\n## Twice\n## Twice\n```\n# no heading\n```\n"
+        page = "# A `b`, c\n## Twice\n## Twice\n```\n# no heading\n```\n<a id=\"own\"></a>\n"
         self.check({"docs/a.md": page,
-                    "docs/b.md": "[a](a.md#a-b-c) [a](a.md#twice-1) [b](#no-heading) [a](a.md#no-heading)\n"},
+                    "docs/b.md": "[a](a.md#a-b-c) [a](a.md#twice-1) [a](a.md#own) [b](#no-heading) [a](a.md#no-heading)\n"},
                    "docs/b.md:1: the link to #no-heading names no heading of that page",
                    "docs/b.md:1: the link to a.md#no-heading names no heading of that page")
 
