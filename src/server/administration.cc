@@ -28,7 +28,8 @@ Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
     : pool(loop, connect, config.database.pool_size),
       sweeper(pool, IntervalsOf(config)),
       queue_watch(pool, capacity),
-      maintenance_watch(pool, maintenance) {}
+      maintenance_watch(pool, maintenance),
+      stats_job(pool, config.sweep.stats_interval_ms) {}
 
 Administration::Administration(const config::Config& config, state::QueueCapacity& capacity,
                                state::Maintenance& maintenance)
@@ -50,12 +51,15 @@ void Administration::Start(const pg::ConnectOptions& connect) {
 
 admin::AdminPool& Administration::pool() { return parts_->pool; }
 
+admin::StatsJob& Administration::stats_job() { return parts_->stats_job; }
+
 void Administration::DatabaseReady(UniqueFunction<void()> known) {
   loop_.Post([this, known = std::move(known)]() mutable {
     parts_->pool.Start();
     parts_->maintenance_watch.Start(std::move(known));
     parts_->sweeper.Start();
     parts_->queue_watch.Start();
+    parts_->stats_job.Start();
   });
 }
 
@@ -71,6 +75,7 @@ void Administration::StopSweeps() {
     parts_->sweeper.Stop();
     parts_->queue_watch.Stop();
     parts_->maintenance_watch.Stop();
+    parts_->stats_job.Stop();
   });
 }
 

@@ -1,5 +1,5 @@
-// Administration: the thread of the AdminPool, of the sweeps, and of the watches over queues with a
-// limit and over maintenance.
+// Administration: the thread of the AdminPool, of the sweeps, of the stats job, and of the watches
+// over queues with a limit and over maintenance.
 //
 //   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving --Stop--> ended
 #pragma once
@@ -10,6 +10,7 @@
 #include "admin/admin_pool.h"
 #include "admin/maintenance_watch.h"
 #include "admin/queue_watch.h"
+#include "admin/stats_job.h"
 #include "admin/sweeper.h"
 #include "config/config.h"
 #include "loop/loop.h"
@@ -37,6 +38,7 @@ class Administration {
 
   // REQUIRES: started
   admin::AdminPool& pool();
+  admin::StatsJob& stats_job();
 
  private:
   struct Parts {
@@ -47,6 +49,7 @@ class Administration {
     admin::Sweeper sweeper;
     admin::QueueWatch queue_watch;
     admin::MaintenanceWatch maintenance_watch;
+    admin::StatsJob stats_job;
   };
 
   const config::Config& config_;

@@ -104,6 +104,7 @@ void Server::Begin() {
       std::make_unique<Administration>(config_, shared_.capacity, shared_.maintenance);
   administration_->Start(connect_);
   shared_.admin = &administration_->pool();
+  shared_.stats_job = &administration_->stats_job();
   if (shared_.buffer) shared_.buffer->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {

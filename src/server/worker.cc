@@ -145,7 +145,7 @@ struct Worker::Parts {
                 shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
         families(loop, engine, sidecar),
-        queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
+        queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
         context{.engine = engine,
                 .admin = queue_manager,
                 .loop = loop,
