@@ -49,7 +49,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE r.partition_id = p.id AND r.group_id = g.id ORDER BY r.epoch DESC LIMIT 1) s ON true
     -- the end, the time of the newest message, and how far messages are still there
     LEFT JOIN LATERAL (
-        SELECT CASE WHEN t.payloads IS NULL THEN 0 ELSE t.base_seq + t.count END AS live_end,
+        SELECT CASE WHEN t.payloads IS NOT NULL THEN t.base_seq + t.count
+                    ELSE (SELECT x.base_seq + x.count FROM queen.segments x
+                          WHERE x.partition_id = p.id AND x.payloads IS NOT NULL ORDER BY x.base_seq DESC LIMIT 1) END AS live_end,
                t.base_seq + t.count AS seq_end, t.base_seq AS newest_base,
                t.created_at + (t.count - 1) * interval '1 microsecond' AS newest_at
         FROM queen.segments t WHERE t.partition_id = p.id ORDER BY t.base_seq DESC LIMIT 1) n ON true

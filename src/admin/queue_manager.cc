@@ -1,5 +1,6 @@
 #include "admin/queue_manager.h"
 
+#include "pg/oids.h"
 #include "storage/procedures.h"
 
 namespace queen::admin {
@@ -127,6 +128,42 @@ void AsyncQueueManager::DeletePartition(std::string queue, std::string partition
   Params params(2);
   params.Text(queue).Text(partition);
   Ask(pg::Batch(storage::kDeletePartition, std::move(params)), ReadBool, std::move(done));
+}
+
+void AsyncQueueManager::ClearQueue(ClearRequest request, Done<int64_t> done) {
+  ClearStep(std::move(request), ClearPlace(), 0, std::move(done));
+}
+
+void AsyncQueueManager::ClearStep(ClearRequest request, ClearPlace place, int64_t cleared,
+                                  Done<int64_t> done) {
+  Params params(6);
+  params.Text(request.queue);
+  params.TextOrNull(request.partition);
+  params.Int4(place.after);
+  place.from ? params.Int8(*place.from) : params.Null(pg::oid::kInt8);
+  place.upto ? params.Int8(*place.upto) : params.Null(pg::oid::kInt8);
+  params.Int4(kClearSegments);
+  struct Step {
+    int64_t cleared;
+    std::optional<ClearPlace> next;
+  };
+  const auto read = [](const std::vector<Rows>& rows) {
+    Step step{rows[0].Int8(0, 0), std::nullopt};
+    if (rows[0].IsNull(0, 1)) return step;
+    step.next = ClearPlace{rows[0].Int4(0, 1), std::nullopt, std::nullopt};
+    if (rows[0].IsNull(0, 2)) return step;
+    step.next->from = rows[0].Int8(0, 2);
+    step.next->upto = rows[0].Int8(0, 3);
+    return step;
+  };
+  Ask<Step>(pg::Batch(storage::kClearQueue, std::move(params)), read,
+            [this, request = std::move(request), cleared,
+             done = std::move(done)](Result<Step> step) mutable {
+              if (!step.ok()) return done(step.status());
+              cleared += step->cleared;
+              if (!step->next) return done(cleared);
+              ClearStep(std::move(request), *step->next, cleared, std::move(done));
+            });
 }
 
 // ---- consumer groups
@@ -276,6 +313,14 @@ void AsyncQueueManager::Report(ReportRequest request, Done<std::string> done) {
     return TextAt(rows[0], 0, 0);
   };
   Ask(pg::Batch(request.statement, std::move(request.params)), read, std::move(done));
+}
+
+void AsyncQueueManager::RefreshStats(Done<bool> done) {
+  here_.AssertOwner();
+  stats_job_.Refresh(here_, [done = std::move(done),
+                             alive = std::weak_ptr(alive_)](const Result<bool>& result) mutable {
+    if (!alive.expired()) done(result);
+  });
 }
 
 // ---- maintenance

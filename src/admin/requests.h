@@ -40,6 +40,11 @@ struct ConfigureResult {
   std::string options;  // all of them, a JSON object
 };
 
+struct ClearRequest {
+  std::string queue;
+  std::optional<std::string> partition;  // nullopt: all
+};
+
 // ---- consumer groups
 
 struct SeekRequest {
@@ -146,6 +151,8 @@ class QueueManager {
   // Whether it existed.
   virtual void DeleteQueue(std::string queue, Done<bool> done) = 0;
   virtual void DeletePartition(std::string queue, std::string partition, Done<bool> done) = 0;
+  // How many messages were removed that some group had still to consume.
+  virtual void ClearQueue(ClearRequest request, Done<int64_t> done) = 0;
   // How many partitions were moved.
   virtual void Seek(SeekRequest request, Done<int64_t> done) = 0;
   // On how many partitions it had begun to read.
@@ -161,6 +168,8 @@ class QueueManager {
   virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
   // The document as it stands in the reply; kNotFound where SQL answers NULL.
   virtual void Report(ReportRequest request, Done<std::string> done) = 0;
+  // Measures all queues and groups; true when every number is newer than this call.
+  virtual void RefreshStats(Done<bool> done) = 0;
   // For every broker; this one has carried it out when it answers.
   virtual void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) = 0;
 };

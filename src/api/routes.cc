@@ -12,6 +12,7 @@
 #include "api/maintenance.h"
 #include "api/pop.h"
 #include "api/push.h"
+#include "api/resource_reports.h"
 #include "api/resources.h"
 #include "api/shared_state.h"
 #include "api/status.h"
@@ -56,6 +57,18 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
     router.Add(method, pattern, Bind(context, handler));
   };
   add(Method::kPost, "/api/v1/configure", HandleConfigure);
+  add(Method::kGet, "/api/v1/resources/overview", HandleOverview);
+  add(Method::kGet, "/api/v1/resources/queues", HandleListQueues);
+  add(Method::kGet, "/api/v1/resources/queues/:queue", HandleQueue);
+  add(Method::kGet, "/api/v1/resources/queues/:queue/depth", HandleQueueDepth);
+  add(Method::kGet, "/api/v1/resources/namespaces", HandleListNamespaces);
+  add(Method::kGet, "/api/v1/resources/tasks", HandleListTasks);
+  add(Method::kGet, "/api/v1/resources/partitions", HandleListPartitions);
+  add(Method::kPost, "/api/v1/stats/refresh", HandleRefreshStats);
+  add(Method::kDelete, "/api/v1/queues/:queue/clear", HandleClearQueue);
+  add(Method::kGet, "/api/v1/consumer-groups", HandleListGroups);
+  add(Method::kGet, "/api/v1/consumer-groups/lagging", HandleLaggingGroups);
+  add(Method::kGet, "/api/v1/consumer-groups/:group", HandleGroup);
   add(Method::kDelete, "/api/v1/resources/queues/:queue", HandleDeleteQueue);
   add(Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition",
       HandleDeletePartition);

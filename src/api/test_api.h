@@ -116,6 +116,9 @@ class FakeManager final : public admin::QueueManager {
   void DeletePartition(std::string queue, std::string partition, admin::Done<bool> done) override {
     deletion.Take(queue + "/" + partition, std::move(done));
   }
+  void ClearQueue(admin::ClearRequest request, admin::Done<int64_t> done) override {
+    clear.Take(std::move(request), std::move(done));
+  }
   void Seek(admin::SeekRequest request, admin::Done<int64_t> done) override {
     seek.Take(std::move(request), std::move(done));
   }
@@ -147,12 +150,15 @@ class FakeManager final : public admin::QueueManager {
   void Report(admin::ReportRequest request, admin::Done<std::string> done) override {
     report.Take(request.statement.name, std::move(done));
   }
+  void RefreshStats(admin::Done<bool> done) override { refresh.Take(true, std::move(done)); }
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
     maintenance.Take({mode, enabled}, std::move(done));
   }
 
   Calls<admin::ConfigureRequest, admin::ConfigureResult> configure;
   Calls<std::string, bool> deletion;
+  Calls<admin::ClearRequest, int64_t> clear;
+  Calls<bool, bool> refresh;
   Calls<admin::SeekRequest, int64_t> seek;
   Calls<admin::DeleteGroupRequest, int64_t> group_deletion;
   Calls<std::pair<std::string, int64_t>, int64_t> subscription;

@@ -150,7 +150,7 @@ struct Worker::Parts {
         observed(engine, {shared.operations, static_cast<size_t>(index)}, activity,
                  shared.delivered),
         families(loop, engine, sidecar),
-        queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
+        queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
         context{.engine = observed,
                 .admin = queue_manager,
                 .loop = loop,

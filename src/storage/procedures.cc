@@ -233,6 +233,11 @@ const pg::Statement kSetMaintenance{"set_maintenance",
                                     " changed_at = clock_timestamp() RETURNING s.value = 'true'",
                                     {kText, kBool}};
 
+const pg::Statement kClearQueue{"clear_queue",
+                                "SELECT cleared, next_after, next_from, next_upto"
+                                " FROM queen.clear_queue($1, $2, $3, $4, $5, $6)",
+                                {kText, kText, kInt4, kInt8, kInt8, kInt4}};
+
 const pg::Statement kSeek{
     "seek",
     "SELECT moved, next_after FROM queen.seek($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -312,5 +317,19 @@ const pg::Statement kSweepMinutes{
 
 const pg::Statement kFlushMinutes{
     "flush_minutes", "SELECT queen.flush_minutes($1, $2)", {kJsonb, kJsonb}};
+
+// ---- the stats job
+
+const pg::Statement kBeginStats{
+    "begin_stats",
+    "SELECT state, wait_ms, since FROM queen.begin_stats($1, $2, $3, $4)",
+    {kUuid, kInt8, kBool, kTimestampTz}};
+
+const pg::Statement kMeasureStats{"measure_stats",
+                                  "SELECT state, next_queue, next_after, carry::text"
+                                  " FROM queen.measure_stats($1, $2, $3, $4, $5)",
+                                  {kUuid, kInt4, kInt4, kJsonb, kInt4}};
+
+const pg::Statement kLeaveStats{"leave_stats", "SELECT queen.leave_stats($1)", {kUuid}};
 
 }  // namespace queen::storage

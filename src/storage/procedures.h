@@ -102,6 +102,9 @@ extern const pg::Statement kQueueDepths;
 extern const pg::Statement kReadMaintenance;
 // name of the flag ("push_maintenance", "pop_maintenance"), enabled -> enabled
 extern const pg::Statement kSetMaintenance;
+// queue, partition or NULL, after, from, upto (each may be NULL), limit
+//   -> cleared, next_after, next_from, next_upto
+extern const pg::Statement kClearQueue;
 // queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
 extern const pg::Statement kSeek;
 // queue, group, partition, from, to (each may be NULL), limit, offset
@@ -146,5 +149,14 @@ extern const pg::Statement kSweepMinutes;
 
 // rows of queen.broker_minutes, rows of queen.queue_minutes (JSON arrays) -> the database's clock
 extern const pg::Statement kFlushMinutes;
+
+// ---- the stats job
+
+// holder, interval in ms, hurry, since or NULL -> state, wait_ms, since
+extern const pg::Statement kBeginStats;
+// holder, queue, after, carry or NULL, probes -> state, next_queue, next_after, carry
+extern const pg::Statement kMeasureStats;
+// holder -> whether it was the holder
+extern const pg::Statement kLeaveStats;
 
 }  // namespace queen::storage
