@@ -38,8 +38,8 @@ BEGIN
     ASSERT json_array_length(queen.report_messages('m.one', 'a', NULL, NULL, 'pending', NULL, NULL, 200, 0)::json->'messages') = 1;
 
     -- one message; deleted ones are nowhere
-    ASSERT (SELECT (document || '}')::json->>'status' = 'dead_letter' AND payload = '{"n":1}' AND (document || '}')::json->>'errorMessage' = 'error of 1'
-                   AND (document || '}')::json->'consumerGroups'->1->>'consumed' = 'true'
+    ASSERT (SELECT document::json->>'status' = 'dead_letter' AND payload = '{"n":1}' AND document::json->>'errorMessage' = 'error of 1'
+                   AND document::json->'consumerGroups'->1->>'consumed' = 'true'
             FROM queen.find_message(v_a, (SELECT transaction_id FROM queen.list_dead_letters('m.one', NULL, NULL, NULL, NULL, 1, 0))));
     ASSERT NOT EXISTS (SELECT FROM queen.find_message(v_a, 'nothing')) AND NOT EXISTS (SELECT FROM queen.find_message(98765, 'a0'));
     PERFORM queen.delete_message(v_a, 'a3');
@@ -47,7 +47,7 @@ BEGIN
     ASSERT (SELECT string_agg(x->>'transactionId', ' ' ORDER BY o) = 'b1 b0 a2' FROM json_array_elements(queen.report_messages('m.one', NULL, NULL, NULL, NULL, NULL, NULL, 3, 0)::json->'messages') WITH ORDINALITY u(x, o));
     -- a dead letter whose message retention has taken
     DELETE FROM queen.segments WHERE partition_id = v_a;
-    ASSERT (SELECT payload = '{"n":1}' AND (document || '}')::json->>'status' = 'dead_letter'
+    ASSERT (SELECT payload = '{"n":1}' AND document::json->>'status' = 'dead_letter'
             FROM queen.find_message(v_a, (SELECT transaction_id FROM queen.list_dead_letters('m.one', NULL, NULL, NULL, NULL, 1, 0))));
 END $$;
 
