@@ -13,3 +13,32 @@ ALTER TABLE queen.partitions ADD COLUMN hides boolean NOT NULL DEFAULT false;
 -- Lists and counts by queue or group (a group is of one queue), and a letter by its message.
 CREATE INDEX dead_letters_group ON queen.dead_letters (group_id, failed_at, partition_id, seq);
 CREATE INDEX dead_letters_message ON queen.dead_letters (partition_id, txn);
+
+-- What report_lane knows of one lane (partition and group); its columns as in queen.progress and lane_numbers.
+CREATE TYPE queen.lane_facts AS (
+    cause         text,
+    first         bigint,
+    seq_end       bigint,
+    cursor        bigint,
+    pending       bigint,
+    processing    bigint,
+    expired       bigint,        -- removed by retention before the group had consumed them
+    changed_at    timestamptz,
+    head_at       timestamptz,   -- of the message at the cursor
+    head_txn      text,
+    head_failures int,
+    deliveries    int,
+    expires_at    timestamptz,
+    lease_id      uuid,
+    lease_since   timestamptz,
+    lease_until   timestamptz,
+    lease_end     bigint,
+    ready_at      timestamptz,
+    failing       json,
+    last_error    text,
+    dead_letters  bigint,
+    dead_error    text,
+    dead_at       timestamptz,
+    push_paused   boolean,
+    pop_paused    boolean
+);

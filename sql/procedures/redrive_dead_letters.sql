@@ -20,9 +20,10 @@ END $$;
 -- One step of pushing dead letters again (redrive), by the filters of list_dead_letters: a transaction of its own,
 -- so that a caller who loses the connection may simply go on. Letters whose partition is being written to are left
 -- for a later step; where that is all of them, the step waits for the first of these partitions. Answers how many
--- went, whether there may be more, and the names of their queues.
+-- went, whether there may be more, the names of their queues, and p_to or the present time: the next steps pass it, so
+-- that a letter which dies again meanwhile is not pushed again for ever.
 CREATE OR REPLACE FUNCTION queen.redrive_dead_letters(p_queue text, p_group text, p_partition text, p_from timestamptz,
-    p_to timestamptz, p_limit int, p_bytes bigint, OUT redriven int, OUT more boolean, OUT queues text[])
+    p_to timestamptz, p_limit int, p_bytes bigint, OUT redriven int, OUT more boolean, OUT queues text[], OUT up_to timestamptz)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_partitions int[];
@@ -30,8 +31,9 @@ DECLARE
     v_seqs       bigint[];
     v_moved      int[];
 BEGIN
+    up_to := coalesce(p_to, clock_timestamp());
     SELECT array_agg(l.partition_id), array_agg(l.group_id), array_agg(l.seq) INTO v_partitions, v_groups, v_seqs
-    FROM queen.next_dead_letters(p_queue, p_group, p_partition, p_from, p_to, p_limit, p_bytes) l;
+    FROM queen.next_dead_letters(p_queue, p_group, p_partition, p_from, up_to, p_limit, p_bytes) l;
     more := v_partitions IS NOT NULL;
     v_moved := ARRAY(SELECT r.partition_id FROM queen.redrive(v_partitions, v_groups, v_seqs, false) r);
     IF cardinality(v_moved) = 0 AND more THEN
@@ -64,12 +66,13 @@ END $$;
 
 -- One step of removing dead letters for good, by the same filters, in a transaction of its own.
 CREATE OR REPLACE FUNCTION queen.purge_dead_letters(p_queue text, p_group text, p_partition text, p_from timestamptz,
-    p_to timestamptz, p_limit int, OUT purged int, OUT more boolean)
+    p_to timestamptz, p_limit int, OUT purged int, OUT more boolean, OUT up_to timestamptz)
 LANGUAGE plpgsql AS $$
 BEGIN
+    up_to := coalesce(p_to, clock_timestamp());
     WITH gone AS (
         DELETE FROM queen.dead_letters d
-        USING queen.next_dead_letters(p_queue, p_group, p_partition, p_from, p_to, p_limit, 9223372036854775807) n
+        USING queen.next_dead_letters(p_queue, p_group, p_partition, p_from, up_to, p_limit, 9223372036854775807) n
         WHERE d.partition_id = n.partition_id AND d.group_id = n.group_id AND d.seq = n.seq RETURNING 1)
     SELECT count(*)::int INTO purged FROM gone;
     more := purged > 0;

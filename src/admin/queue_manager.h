@@ -16,6 +16,11 @@ class AsyncQueueManager final : public QueueManager {
   // Partitions moved in one transaction: each is a row that others may wait for.
   static constexpr int32_t kSeekPartitions = 500;
 
+  // Dead letters changed in one transaction, and bytes of those pushed again in one: each may hold
+  // the lock of a partition.
+  static constexpr int32_t kDeadLetterStep = 200;
+  static constexpr int64_t kRedriveStepBytes = int64_t{4} << 20;
+
   // Of the worker whose loop is `here`. What it is given outlives it.
   AsyncQueueManager(Loop& here, AdminPool& pool, state::QueueCapacity& capacity,
                     state::Maintenance& maintenance)
@@ -28,6 +33,14 @@ class AsyncQueueManager final : public QueueManager {
   void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) override;
   void SetSubscription(std::string group, int64_t micros, Done<int64_t> done) override;
   void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) override;
+  void RedriveDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) override;
+  void PurgeDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) override;
+  void FindMessage(MessageName name, Done<StoredMessage> done) override;
+  void DeleteMessage(MessageName name, Done<std::string> done) override;
+  void RedriveMessage(MessageName name, std::optional<std::string> group,
+                      Done<std::vector<Redriven>> done) override;
+  void DeadLetterMessage(MessageName name, std::string group, std::string error,
+                         Done<std::string> done) override;
   void RecordTrace(TraceRequest request, Done<Uuid> done) override;
   void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;
   void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
@@ -42,6 +55,11 @@ class AsyncQueueManager final : public QueueManager {
   // `read` makes the result of the rows of a batch that succeeded.
   template <typename T, typename Read>
   void Ask(const pg::Batch& batch, Read read, Done<T> done, int tries = kTries);
+  enum class DeadLetterChange { kRedrive, kPurge };
+  void ChangeDeadLetters(DeadLetterChange change, DeadLetterFilter filter,
+                         DeadLetterProgress progress, Done<DeadLetterProgress> done);
+  void CountRemaining(const DeadLetterFilter& filter, DeadLetterProgress progress,
+                      Done<DeadLetterProgress> done);
   void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
 
   Loop& here_;

@@ -5,4 +5,11 @@
 
 #include "pg/statement.h"
 
-namespace queen::storage {}  // namespace queen::storage
+namespace queen::storage {
+
+// queue, partition, namespace, task, status, from, to (each may be NULL), limit, offset
+extern const pg::Statement kReportMessages;
+// queue, partition, group
+extern const pg::Statement kReportLane;
+
+}  // namespace queen::storage
