@@ -74,6 +74,11 @@ BEGIN
     GET DIAGNOSTICS v_step = ROW_COUNT;
     v_total := v_total + v_step;
     IF v_total >= p_limit THEN RETURN v_total; END IF;
+    DELETE FROM queen.hidden_messages r WHERE (r.partition_id, r.from_seq) IN (
+        SELECT x.partition_id, x.from_seq FROM queen.hidden_messages x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
+    GET DIAGNOSTICS v_step = ROW_COUNT;
+    v_total := v_total + v_step;
+    IF v_total >= p_limit THEN RETURN v_total; END IF;
     DELETE FROM queen.trace_names r WHERE (r.name, r.created_at, r.trace_id) IN (
         SELECT x.name, x.created_at, x.trace_id FROM queen.trace_names x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
     GET DIAGNOSTICS v_step = ROW_COUNT;

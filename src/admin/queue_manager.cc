@@ -1,5 +1,7 @@
 #include "admin/queue_manager.h"
 
+#include <algorithm>
+
 #include "pg/oids.h"
 #include "storage/procedures.h"
 
@@ -37,6 +39,12 @@ Params FilterParams(const DeadLetterFilter& filter) {
   params.TextOrNull(filter.partition);
   params.TimestampTzOrNull(filter.from_micros);
   params.TimestampTzOrNull(filter.to_micros);
+  return params;
+}
+
+Params NameParams(const MessageName& name, size_t count) {
+  Params params(count);
+  params.Int4(name.partition.value).Text(name.txn);
   return params;
 }
 
@@ -232,6 +240,112 @@ void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<Dea
     return listed;
   };
   Ask(batch, read, std::move(done));
+}
+
+void AsyncQueueManager::RedriveDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) {
+  ChangeDeadLetters(DeadLetterChange::kRedrive, std::move(filter), {}, std::move(done));
+}
+
+void AsyncQueueManager::PurgeDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) {
+  ChangeDeadLetters(DeadLetterChange::kPurge, std::move(filter), {}, std::move(done));
+}
+
+// Step by step, each a transaction of its own: a letter is changed or is still there, so whoever
+// has lost an answer asks again for the rest.
+void AsyncQueueManager::ChangeDeadLetters(DeadLetterChange change, DeadLetterFilter filter,
+                                          DeadLetterProgress progress,
+                                          Done<DeadLetterProgress> done) {
+  const bool redrive = change == DeadLetterChange::kRedrive;
+  const int64_t left = filter.page.limit - progress.changed;
+  Params params = FilterParams(filter);
+  params.Int4(static_cast<int32_t>(std::min<int64_t>(left, kDeadLetterStep)));
+  if (redrive) params.Int8(kRedriveStepBytes);
+  const auto read = [redrive](const std::vector<Rows>& rows) {
+    DeadLetterProgress step;
+    step.changed = rows[0].Int4(0, 0);
+    step.to_micros = rows[0].TimestampTz(0, 1);
+    if (!redrive) return step;
+    for (const std::string_view queue : rows[0].TextArray(0, 2)) step.queues.emplace(queue);
+    return step;
+  };
+  Ask<DeadLetterProgress>(
+      pg::Batch(redrive ? storage::kRedriveDeadLetters : storage::kPurgeDeadLetters,
+                std::move(params)),
+      read,
+      [this, change, filter = std::move(filter), progress = std::move(progress),
+       done = std::move(done)](Result<DeadLetterProgress> step) mutable {
+        if (!step.ok()) return done(step.status());
+        progress.changed += step->changed;
+        progress.to_micros = step->to_micros;
+        progress.queues.merge(step->queues);
+        filter.to_micros = step->to_micros;
+        if (step->changed == 0 || progress.changed >= filter.page.limit) {
+          return CountRemaining(filter, std::move(progress), std::move(done));
+        }
+        ChangeDeadLetters(change, std::move(filter), std::move(progress), std::move(done));
+      });
+}
+
+void AsyncQueueManager::CountRemaining(const DeadLetterFilter& filter, DeadLetterProgress progress,
+                                       Done<DeadLetterProgress> done) {
+  const auto read = [progress = std::move(progress)](const std::vector<Rows>& rows) {
+    DeadLetterProgress counted = progress;
+    counted.remaining = rows[0].Int8(0, 0);
+    return counted;
+  };
+  Ask(pg::Batch(storage::kCountDeadLetters, FilterParams(filter)), read, std::move(done));
+}
+
+// ---- messages
+
+void AsyncQueueManager::FindMessage(MessageName name, Done<StoredMessage> done) {
+  const auto read = [](const std::vector<Rows>& rows) -> Result<StoredMessage> {
+    if (rows[0].empty()) return Status(Code::kNotFound);
+    return StoredMessage{TextAt(rows[0], 0, 0), TextAt(rows[0], 0, 1),
+                         TextOrNull(rows[0], 0, 2).value_or("")};
+  };
+  Ask(pg::Batch(storage::kFindMessage, NameParams(name, 2)), read, std::move(done));
+}
+
+void AsyncQueueManager::DeleteMessage(MessageName name, Done<std::string> done) {
+  const auto read = [](const std::vector<Rows>& rows) -> Result<std::string> {
+    if (!rows[0].Bool(0, 0)) return Status(Code::kNotFound);
+    return TextAt(rows[0], 0, 1);
+  };
+  Ask(pg::Batch(storage::kDeleteMessage, NameParams(name, 2)), read, std::move(done));
+}
+
+void AsyncQueueManager::RedriveMessage(MessageName name, std::optional<std::string> group,
+                                       Done<std::vector<Redriven>> done) {
+  Params params = NameParams(name, 3);
+  params.TextOrNull(group);
+  const auto read = [](const std::vector<Rows>& rows) {
+    std::vector<Redriven> redriven;
+    for (int row = 0; row < rows[0].rows(); ++row) {
+      redriven.push_back({TextAt(rows[0], row, 0), TextAt(rows[0], row, 1), rows[0].Uuid(row, 2)});
+    }
+    return redriven;
+  };
+  Ask(pg::Batch(storage::kRedriveMessage, std::move(params)), read, std::move(done));
+}
+
+void AsyncQueueManager::DeadLetterMessage(MessageName name, std::string group, std::string error,
+                                          Done<std::string> done) {
+  Params params = NameParams(name, 4);
+  params.Text(group).Text(error);
+  const auto read = [](const std::vector<Rows>& rows) -> Result<std::string> {
+    const std::string_view state = rows[0].Text(0, 0);
+    if (state == "settled") return TextAt(rows[0], 0, 1);
+    if (state == "passed") {
+      return Status(Code::kConflict, "The consumer group is done with this message");
+    }
+    if (state == "far") {
+      return Status(Code::kConflict,
+                    "The message is more than 10,000 messages behind the group's cursor");
+    }
+    return Status(Code::kNotFound);
+  };
+  Ask(pg::Batch(storage::kDeadLetterMessage, std::move(params)), read, std::move(done));
 }
 
 // ---- traces

@@ -19,6 +19,11 @@ class AsyncQueueManager final : public QueueManager {
   // Segments removed in one transaction.
   static constexpr int32_t kClearSegments = 500;
 
+  // Dead letters changed in one transaction, and bytes of those pushed again in one: each may hold
+  // the lock of a partition.
+  static constexpr int32_t kDeadLetterStep = 200;
+  static constexpr int64_t kRedriveStepBytes = int64_t{4} << 20;
+
   // Of the worker whose loop is `here`. What it is given outlives it.
   AsyncQueueManager(Loop& here, AdminPool& pool, StatsJob& stats_job,
                     state::QueueCapacity& capacity, state::Maintenance& maintenance)
@@ -36,6 +41,14 @@ class AsyncQueueManager final : public QueueManager {
   void DeleteGroup(DeleteGroupRequest request, Done<int64_t> done) override;
   void SetSubscription(std::string group, int64_t micros, Done<int64_t> done) override;
   void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) override;
+  void RedriveDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) override;
+  void PurgeDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) override;
+  void FindMessage(MessageName name, Done<StoredMessage> done) override;
+  void DeleteMessage(MessageName name, Done<std::string> done) override;
+  void RedriveMessage(MessageName name, std::optional<std::string> group,
+                      Done<std::vector<Redriven>> done) override;
+  void DeadLetterMessage(MessageName name, std::string group, std::string error,
+                         Done<std::string> done) override;
   void RecordTrace(TraceRequest request, Done<Uuid> done) override;
   void ListTraces(PartitionId partition, std::string txn, Done<std::vector<Trace>> done) override;
   void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
@@ -58,6 +71,11 @@ class AsyncQueueManager final : public QueueManager {
     std::optional<int64_t> upto;
   };
   void ClearStep(ClearRequest request, ClearPlace place, int64_t cleared, Done<int64_t> done);
+  enum class DeadLetterChange { kRedrive, kPurge };
+  void ChangeDeadLetters(DeadLetterChange change, DeadLetterFilter filter,
+                         DeadLetterProgress progress, Done<DeadLetterProgress> done);
+  void CountRemaining(const DeadLetterFilter& filter, DeadLetterProgress progress,
+                      Done<DeadLetterProgress> done);
   void SeekChunk(SeekRequest request, int32_t after, int64_t moved, Done<int64_t> done);
 
   Loop& here_;

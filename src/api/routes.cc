@@ -7,9 +7,11 @@
 #include "api/configure.h"
 #include "api/consumer_groups.h"
 #include "api/dlq.h"
+#include "api/explain.h"
 #include "api/health.h"
 #include "api/lease.h"
 #include "api/maintenance.h"
+#include "api/messages.h"
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resource_reports.h"
@@ -72,6 +74,8 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
   add(Method::kDelete, "/api/v1/resources/queues/:queue", HandleDeleteQueue);
   add(Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition",
       HandleDeletePartition);
+  add(Method::kGet, "/api/v1/resources/queues/:queue/partitions/:partition/explain",
+      HandleExplainLane);
   add(Method::kDelete, "/api/v1/consumer-groups/:group", HandleDeleteGroup);
   add(Method::kDelete, "/api/v1/consumer-groups/:group/queues/:queue", HandleDeleteGroup);
   add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", HandleSeek);
@@ -79,6 +83,13 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
       HandleSeek);
   add(Method::kPost, "/api/v1/consumer-groups/:group/subscription", HandleSetSubscription);
   add(Method::kGet, "/api/v1/dlq", HandleListDeadLetters);
+  add(Method::kDelete, "/api/v1/dlq", HandlePurgeDeadLetters);
+  add(Method::kPost, "/api/v1/dlq/redrive", HandleRedriveDeadLetters);
+  add(Method::kGet, "/api/v1/messages", HandleListMessages);
+  add(Method::kGet, "/api/v1/messages/:partitionId/:transactionId", HandleGetMessage);
+  add(Method::kDelete, "/api/v1/messages/:partitionId/:transactionId", HandleDeleteMessage);
+  add(Method::kPost, "/api/v1/messages/:partitionId/:transactionId/retry", HandleRetryMessage);
+  add(Method::kPost, "/api/v1/messages/:partitionId/:transactionId/dlq", HandleDeadLetterMessage);
   add(Method::kPost, "/api/v1/traces", HandleRecordTrace);
   add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);
   add(Method::kGet, "/api/v1/traces/by-name/:name", HandleListTracesByName);

@@ -254,6 +254,34 @@ const pg::Statement kCountDeadLetters{"count_dead_letters",
                                       "SELECT queen.count_dead_letters($1, $2, $3, $4, $5)",
                                       {kText, kText, kText, kTimestampTz, kTimestampTz}};
 
+const pg::Statement kRedriveDeadLetters{
+    "redrive_dead_letters",
+    "SELECT redriven, up_to, queues"
+    " FROM queen.redrive_dead_letters($1, $2, $3, $4, $5, $6, $7)",
+    {kText, kText, kText, kTimestampTz, kTimestampTz, kInt4, kInt8}};
+
+const pg::Statement kPurgeDeadLetters{
+    "purge_dead_letters",
+    "SELECT purged, up_to FROM queen.purge_dead_letters($1, $2, $3, $4, $5, $6)",
+    {kText, kText, kText, kTimestampTz, kTimestampTz, kInt4}};
+
+const pg::Statement kFindMessage{"find_message",
+                                 "SELECT document, payload, meta FROM queen.find_message($1, $2)",
+                                 {kInt4, kText}};
+
+const pg::Statement kDeleteMessage{
+    "delete_message", "SELECT deleted, queue FROM queen.delete_message($1, $2)", {kInt4, kText}};
+
+const pg::Statement kRedriveMessage{
+    "redrive_message",
+    "SELECT queue, consumer_group, message_id FROM queen.redrive_message($1, $2, $3)",
+    {kInt4, kText, kText}};
+
+const pg::Statement kDeadLetterMessage{
+    "dead_letter_message",
+    "SELECT state, queue FROM queen.dead_letter_message($1, $2, $3, $4)",
+    {kInt4, kText, kText, kText}};
+
 const pg::Statement kRecordTrace{"record_trace",
                                  "SELECT queen.record_trace($1, $2, $3, $4, $5, $6, $7)",
                                  {kInt4, kText, kText, kText, kText, kTextArray, kText}};

@@ -113,6 +113,18 @@ extern const pg::Statement kSeek;
 extern const pg::Statement kListDeadLetters;
 // queue, group, partition, from, to -> count
 extern const pg::Statement kCountDeadLetters;
+// queue, group, partition, from, to, limit, bytes -> redriven, up_to, queues; one step
+extern const pg::Statement kRedriveDeadLetters;
+// queue, group, partition, from, to, limit -> purged, up_to; one step
+extern const pg::Statement kPurgeDeadLetters;
+// partition, txn -> document, payload, meta; a row if there is such a message
+extern const pg::Statement kFindMessage;
+// partition, txn -> deleted, queue
+extern const pg::Statement kDeleteMessage;
+// partition, txn, group or NULL -> queue, consumer_group, message_id of each that was pushed again
+extern const pg::Statement kRedriveMessage;
+// partition, txn, group, error -> state, queue
+extern const pg::Statement kDeadLetterMessage;
 // partition, txn, group, event_type, data, names, worker -> id
 extern const pg::Statement kRecordTrace;
 // partition, txn

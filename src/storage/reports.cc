@@ -3,11 +3,11 @@
 #include "pg/oids.h"
 
 namespace queen::storage {
+namespace {
 
-using pg::oid::kBool;
-using pg::oid::kInt4;
-using pg::oid::kInt8;
-using pg::oid::kText;
+using namespace pg::oid;  // NOLINT(google-build-using-namespace): the tables below are made of them
+
+}  // namespace
 
 // ---- numbers of queues and groups
 
@@ -43,5 +43,15 @@ const pg::Statement kReportGroup{
 
 const pg::Statement kReportLagging{
     "report_lagging", "SELECT queen.report_lagging($1, $2, $3)::text", {kInt8, kInt4, kInt4}};
+
+// ---- messages and lanes
+
+const pg::Statement kReportMessages{
+    "report_messages",
+    "SELECT queen.report_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    {kText, kText, kText, kText, kText, kTimestampTz, kTimestampTz, kInt4, kInt4}};
+
+const pg::Statement kReportLane{
+    "report_lane", "SELECT queen.report_lane($1, $2, $3)", {kText, kText, kText}};
 
 }  // namespace queen::storage

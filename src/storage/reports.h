@@ -30,4 +30,11 @@ extern const pg::Statement kReportGroup;
 // seconds, limit, offset
 extern const pg::Statement kReportLagging;
 
+// ---- messages and lanes
+
+// queue, partition, namespace, task, status, from, to (each may be NULL), limit, offset
+extern const pg::Statement kReportMessages;
+// queue, partition, group
+extern const pg::Statement kReportLane;
+
 }  // namespace queen::storage
