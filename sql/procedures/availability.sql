@@ -1,4 +1,4 @@
--- requires: bits, first_seq_at
+-- requires: bits, first_seq_at, hidden
 -- The one predicate that lease, resolve and has_pending share: what could group p_group_id be given
 -- from partition p_partition_id at p_now? No row: partition, queue or group is gone. States:
 --   ready    messages [cursor, avail_end) may be delivered, those settled left out; ready_at is NULL
@@ -8,8 +8,8 @@
 --   delayed  the first message is not due before ready_at (delayedProcessing)
 --   window   the partition is still being written to; quiet at ready_at at the earliest (windowBuffer)
 --   empty    nothing is left
--- cursor and settled are already moved past what is settled, expired, deleted or before the group's
--- start, so a message is really there at cursor whenever the state is not held or empty.
+-- cursor and settled are already moved past what is settled, expired, deleted, hidden from the group or
+-- before its start, so a message is really there at cursor whenever the state is not held or empty.
 CREATE OR REPLACE FUNCTION queen.availability(p_partition_id int, p_group_id int, p_now timestamptz)
 RETURNS TABLE (state text, ready_at timestamptz, epoch bigint, cursor bigint, avail_end bigint,
                settled bit varying, attempt_seqs bigint[], attempt_counts int[],
@@ -37,7 +37,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                 WHEN o.due_end < n.live_end OR o.window_end < n.live_end THEN p_now
            END,
            s.epoch, c.cursor, least(n.live_end, o.due_end, o.window_end),
-           queen.bits_from(s.settled, c.cursor - o.old_cursor), s.attempt_seqs, s.attempt_counts,
+           CASE WHEN p.hides THEN queen.with_hidden(p.id, g.id, c.cursor, queen.bits_from(s.settled, c.cursor - o.old_cursor))
+                ELSE queen.bits_from(s.settled, c.cursor - o.old_cursor) END, s.attempt_seqs, s.attempt_counts,
            s.lease_id, s.lease_until, s.lease_end, coalesce(s.deliveries, 0),
            o.old_cursor, CASE WHEN q.window_buffer > 0 THEN o.window_end END,
            q.lease_time, q.max_deliveries
@@ -49,7 +50,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE r.partition_id = p.id AND r.group_id = g.id ORDER BY r.epoch DESC LIMIT 1) s ON true
     -- the end, the time of the newest message, and how far messages are still there
     LEFT JOIN LATERAL (
-        SELECT CASE WHEN t.payloads IS NULL THEN 0 ELSE t.base_seq + t.count END AS live_end,
+        SELECT CASE WHEN t.payloads IS NOT NULL THEN t.base_seq + t.count
+                    ELSE (SELECT x.base_seq + x.count FROM queen.segments x
+                          WHERE x.partition_id = p.id AND x.payloads IS NOT NULL ORDER BY x.base_seq DESC LIMIT 1) END AS live_end,
                t.base_seq + t.count AS seq_end, t.base_seq AS newest_base,
                t.created_at + (t.count - 1) * interval '1 microsecond' AS newest_at
         FROM queen.segments t WHERE t.partition_id = p.id ORDER BY t.base_seq DESC LIMIT 1) n ON true
@@ -80,8 +83,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
               ORDER BY t.base_seq DESC LIMIT 1), 0)
         ORDER BY x.base_seq LIMIT 1) h ON true
     CROSS JOIN LATERAL (
-        SELECT j.cursor + CASE WHEN s.settled IS NULL THEN 0
-            ELSE queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) END AS cursor
+        SELECT CASE WHEN p.hides THEN queen.behind_hidden(p.id, g.id, j.cursor, queen.bits_from(s.settled, j.cursor - o.old_cursor))
+                    ELSE j.cursor + CASE WHEN s.settled IS NULL THEN 0
+                         ELSE queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) END END AS cursor
         FROM (SELECT greatest(o.old_cursor, o.expired_end, h.base_seq) AS cursor) j OFFSET 0) c
     WHERE p.id = p_partition_id
     OFFSET 0

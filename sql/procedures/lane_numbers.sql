@@ -1,4 +1,4 @@
--- requires: bits, first_seq_at
+-- requires: bits, first_seq_at, hidden
 -- What is stored in partitions, and what each group has still to do there: offset arithmetic, a few index probes a
 -- lane, whatever the number of messages. Times and leases are judged at p_now.
 -- Rows: one per partition that exists, with group_id NULL, about its log; one per partition and group of its queue
@@ -23,7 +23,7 @@ LANGUAGE plpgsql STABLE ROWS 1000 AS $$
 BEGIN
     RETURN QUERY
     WITH log AS MATERIALIZED (
-        SELECT p.queue_id, p.id, coalesce(n.seq_end, 0) AS seq_end, n.newest_at, h.bases, h.ends,
+        SELECT p.queue_id, p.id, p.hides, coalesce(n.seq_end, 0) AS seq_end, n.newest_at, h.bases, h.ends,
                least(coalesce(greatest(o.first, CASE WHEN e.seconds IS NOT NULL
                    THEN queen.first_seq_at(p.id, p_now - e.seconds * interval '1 second') END), 0),
                    coalesce(n.seq_end, 0)) AS first
@@ -46,10 +46,11 @@ BEGIN
         SELECT d.partition_id, d.group_id, count(*) AS letters FROM queen.dead_letters d
         WHERE d.partition_id = ANY (p_partitions) GROUP BY d.partition_id, d.group_id
     ), state AS MATERIALIZED (
-        SELECT l.queue_id, l.id, g.id AS group_id, l.first, l.seq_end, l.bases, l.ends, r.attempt_seqs, r.failed, r.changed_at,
+        SELECT l.queue_id, l.id, l.hides, g.id AS group_id, l.first, l.seq_end, l.bases, l.ends, r.attempt_seqs, r.failed, r.changed_at,
                r.lease_id, r.lease_until, r.lease_end, b.begun, r.settled AS all_settled,
-               c.cursor + CASE WHEN r.settled IS NULL THEN 0
-                   ELSE queen.bits_leading(queen.bits_from(r.settled, c.cursor - b.begun)) END AS cursor
+               CASE WHEN l.hides THEN least(l.seq_end, queen.behind_hidden(l.id, g.id, c.cursor, queen.bits_from(r.settled, c.cursor - b.begun)))
+                    ELSE c.cursor + CASE WHEN r.settled IS NULL THEN 0
+                         ELSE queen.bits_leading(queen.bits_from(r.settled, c.cursor - b.begun)) END END AS cursor
         FROM log l
         JOIN queen.groups g ON g.queue_id = l.queue_id AND (p_group IS NULL OR g.name = p_group)
         LEFT JOIN LATERAL (
@@ -71,7 +72,8 @@ BEGIN
         FROM state s
     )
     SELECT l.queue_id, l.id, NULL::int, l.first, l.seq_end,
-           l.seq_end - l.first - queen.hole_messages(l.bases, l.ends, l.first),
+           l.seq_end - l.first - queen.hole_messages(l.bases, l.ends, l.first)
+               - CASE WHEN l.hides THEN queen.hidden_count(l.id, NULL, l.first, l.seq_end) ELSE 0 END,
            NULL::bigint, NULL::bigint[], NULL::bigint, NULL::bigint, NULL::bit varying, NULL::uuid, NULL::timestamptz,
            NULL::bigint, NULL::bit varying,
            CASE WHEN l.first < l.seq_end THEN queen.message_time(l.id, l.first) END, l.newest_at, NULL::timestamptz, NULL::bigint
@@ -90,7 +92,9 @@ BEGIN
     FROM lane l
     CROSS JOIN LATERAL (
         SELECT greatest(0, l.seq_end - l.cursor - coalesce(bit_count(l.rest), 0)
-                           - queen.hole_messages(l.bases, l.ends, l.cursor)) AS pending OFFSET 0) a
+                           - queen.hole_messages(l.bases, l.ends, l.cursor)
+                           - CASE WHEN l.hides THEN queen.hidden_count(l.id, l.group_id, l.cursor, l.seq_end, l.rest) ELSE 0 END)
+                   AS pending OFFSET 0) a
     CROSS JOIN LATERAL (
         SELECT CASE WHEN l.leased THEN queen.bits_or(l.rest, queen.bits_from(l.failed, l.cursor - l.begun)) END AS closed OFFSET 0) k
     LEFT JOIN dead d ON d.partition_id = l.id AND d.group_id = l.group_id;

@@ -46,14 +46,15 @@ BEGIN
                    array_agg(x.count) AS counts, array_agg(x.created_at) AS times
             FROM (SELECT s.base_seq, s.count, s.created_at, sum(octet_length(s.payloads) + CASE WHEN p_strict
                          THEN coalesce(octet_length(s.txns), 0) + coalesce(octet_length(s.meta), 0) ELSE 0 END) OVER before AS bytes,
-                         row_number() OVER before AS place
+                         row_number() OVER before AS place,
+                         s.base_seq + s.count - sum(s.count) OVER before = first_value(s.base_seq) OVER before AS joined
                   FROM queen.segments s
-                  WHERE s.partition_id = r.partition_id AND s.base_seq < w.want_end
+                  WHERE s.partition_id = r.partition_id AND s.base_seq < w.want_end AND s.payloads IS NOT NULL
                     AND s.base_seq >= (SELECT t.base_seq FROM queen.segments t
                                        WHERE t.partition_id = r.partition_id AND t.base_seq <= a.cursor
                                        ORDER BY t.base_seq DESC LIMIT 1)
                   WINDOW before AS (ORDER BY s.base_seq) ORDER BY s.base_seq) x
-            WHERE x.place = 1 OR x.bytes <= p_max_bytes OR k.same_lease) g ON true
+            WHERE (x.place = 1 OR x.bytes <= p_max_bytes OR k.same_lease) AND x.joined) g ON true  -- not across a hole
     ), shared AS (  -- what the earlier rows of the same pop leave of its batch, and of its bytes
         SELECT c.*, CASE WHEN p_strict AND sum(c.bytes) FILTER (WHERE NOT c.large) OVER earlier > p_max_bytes THEN 0
                          ELSE least(c.available, c.batch - (sum(c.available) OVER earlier - c.available)) END::int AS take,

@@ -1,5 +1,5 @@
 -- requires: ids
--- For people: one row per message. json, not jsonb, which refuses valid documents such as "\u0000".
+-- For people: one row per message; the line of one that was deleted is empty. json, not jsonb, which refuses valid documents such as "\u0000".
 CREATE OR REPLACE VIEW queen.messages AS
     SELECT q.name AS queue, p.name AS partition, s.base_seq + l.line - 1 AS seq, i.id,
            coalesce(nullif(l.txn, ''), i.id::text) AS transaction_id,
@@ -11,4 +11,4 @@ CREATE OR REPLACE VIEW queen.messages AS
                                   string_to_table(s.meta, E'\n')) WITH ORDINALITY AS l(payload, txn, meta, line)
     CROSS JOIN LATERAL (SELECT s.created_at + (l.line - 1) * interval '1 microsecond') AS t(at)
     CROSS JOIN LATERAL (SELECT queen.message_id(t.at, p.id, s.base_seq + l.line - 1)) AS i(id)
-    WHERE s.payloads IS NOT NULL;
+    WHERE s.payloads IS NOT NULL AND l.payload <> '';

@@ -1,6 +1,6 @@
--- requires: first_seq_at, bits
+-- requires: first_seq_at, bits, hidden
 -- How many messages each group of the given queues has still to consume: those that are stored, not
--- expired and not settled by it, from its start on. Looks at one page of partitions, in the order of
+-- expired, not hidden from it and not settled by it, from its start on. Looks at one page of partitions, in the order of
 -- p_queues and of their ids, behind partition p_after of the first queue; the caller adds the pages up.
 -- Rows per queue on the page: one with group_id NULL about everything that is stored, and one per group
 -- with how long it has done nothing there (idle_ms). next_queue, next_after: where the next page
@@ -32,7 +32,7 @@ BEGIN
 
     RETURN QUERY
     WITH stored AS MATERIALIZED (
-        SELECT p.id, p.queue_id, n.seq_end, greatest(o.base_seq, CASE WHEN e.seconds IS NOT NULL
+        SELECT p.id, p.queue_id, p.hides, n.seq_end, greatest(o.base_seq, CASE WHEN e.seconds IS NOT NULL
                    THEN queen.first_seq_at(p.id, v_now - e.seconds * interval '1 second') END) AS first
         FROM unnest(v_ids) AS u(id)
         JOIN queen.partitions p ON p.id = u.id
@@ -48,12 +48,15 @@ BEGIN
             WHERE s.partition_id = p.id ORDER BY s.base_seq LIMIT 1) o
         WHERE NOT n.blank
     )
-    SELECT s.queue_id, NULL::int, sum(s.seq_end - s.first)::bigint, NULL::bigint, v_last.queue_id, v_last.id
+    SELECT s.queue_id, NULL::int, sum(s.seq_end - s.first - CASE WHEN s.hides
+               THEN queen.hidden_count(s.id, NULL, s.first, s.seq_end) ELSE 0 END)::bigint, NULL::bigint, v_last.queue_id, v_last.id
     FROM stored s GROUP BY s.queue_id
     UNION ALL
     SELECT s.queue_id, g.id,
            sum(greatest(0, s.seq_end - greatest(c.cursor, s.first) - coalesce(CASE WHEN r.settled IS NOT NULL
-               THEN bit_count(queen.bits_from(r.settled, greatest(0, s.first - r.cursor))) END, 0)))::bigint,
+               THEN bit_count(queen.bits_from(r.settled, greatest(0, s.first - r.cursor))) END, 0)
+               - CASE WHEN s.hides THEN queen.hidden_count(s.id, g.id, greatest(c.cursor, s.first), s.seq_end,
+                     queen.bits_from(r.settled, greatest(0, s.first - r.cursor))) ELSE 0 END))::bigint,
            (extract(epoch FROM v_now - greatest(g.created_at, max(r.changed_at))) * 1000)::bigint,
            v_last.queue_id, v_last.id
     FROM stored s

@@ -1,4 +1,4 @@
--- requires: report_range, traffic, api_time, ids, broker_workers
+-- requires: report_range, traffic, api_time, ids, broker_workers, stats_age
 -- GET /api/v1/status: what was done in a time, newest point first, and what there is now: by the stats job (statsAge
 -- seconds ago), of the queues that p_queue, p_namespace and p_task leave.
 --   queues           the first hundred by name that hold something
@@ -87,5 +87,5 @@ BEGIN
         'workers', queen.broker_workers(),
         'errors', json_build_object('dbErrors', v_asked.errors, 'ackFailed', v_asked.failed,
                                     'dlqMessages', v_asked.dead_lettered),
-        'statsAge', (SELECT round(extract(epoch FROM clock_timestamp() - j.measured_at), 3) FROM queen.stats_job j));
+        'statsAge', queen.stats_age());
 END $$;

@@ -13,14 +13,8 @@ CREATE OR REPLACE FUNCTION queen.report_system_metrics(p_from timestamptz, p_to 
                                                        p_hostname text, p_port int)
 RETURNS json LANGUAGE sql STABLE AS $$
     WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
-    brokers AS (
-        SELECT DISTINCT m.hostname, m.port FROM r
-        JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
-        WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)
-    ),
-    -- two processes may share a minute, a host and a port: one after the other
-    minutes AS (
-        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.minute,
+    minutes AS MATERIALIZED (
+        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.seen_at,
                m.hostname, m.port, m.looks, m.cpu_user_micros / (100 * s.passed) AS cpu_user,
                m.cpu_system_micros / (100 * s.passed) AS cpu_system, m.rss_bytes, m.slots_busy, m.slots_total, m.queued_items,
                m.waiting_polls, m.buffered_messages, m.loop_lag_ms
@@ -29,37 +23,42 @@ RETURNS json LANGUAGE sql STABLE AS $$
             SELECT least(60, greatest(1, extract(epoch FROM m.seen_at - m.minute)))::float8 AS passed) s
         WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)
     ),
-    points AS (
+    latest AS (
+        SELECT DISTINCT ON (m.hostname, m.port, m.bucket) m.* FROM minutes m
+        ORDER BY m.hostname, m.port, m.bucket, m.seen_at DESC
+    ),
+    points AS MATERIALIZED (
         SELECT m.hostname, m.port, m.bucket, sum(m.looks)::bigint AS looks, json_build_object(
             'cpu', json_build_object(
-                'user_us', queen.gauge_json(sum(m.cpu_user), count(DISTINCT m.minute), min(m.cpu_user), max(m.cpu_user),
-                                            (array_agg(m.cpu_user ORDER BY m.minute DESC))[1]),
-                'system_us', queen.gauge_json(sum(m.cpu_system), count(DISTINCT m.minute), min(m.cpu_system),
-                                              max(m.cpu_system), (array_agg(m.cpu_system ORDER BY m.minute DESC))[1])),
+                'user_us', queen.gauge_json(sum(m.cpu_user), count(*), min(m.cpu_user), max(m.cpu_user),
+                                            min(l.cpu_user)),
+                'system_us', queen.gauge_json(sum(m.cpu_system), count(*), min(m.cpu_system),
+                                              max(m.cpu_system), min(l.cpu_system))),
             'memory', json_build_object(
                 'rss_bytes', queen.gauge_json(sum((m.rss_bytes).sum), sum(m.looks)::bigint, min((m.rss_bytes).min),
-                    max((m.rss_bytes).max), (array_agg((m.rss_bytes).last ORDER BY m.minute DESC))[1])),
+                    max((m.rss_bytes).max), min((l.rss_bytes).last))),
             'database', json_build_object(
                 'pool_size', queen.gauge_json(sum((m.slots_total).sum), sum(m.looks)::bigint, min((m.slots_total).min),
-                    max((m.slots_total).max), (array_agg((m.slots_total).last ORDER BY m.minute DESC))[1]),
+                    max((m.slots_total).max), min((l.slots_total).last)),
                 'pool_active', queen.gauge_json(sum((m.slots_busy).sum), sum(m.looks)::bigint, min((m.slots_busy).min),
-                    max((m.slots_busy).max), (array_agg((m.slots_busy).last ORDER BY m.minute DESC))[1]),
+                    max((m.slots_busy).max), min((l.slots_busy).last)),
                 'pool_idle', queen.gauge_json(sum((m.slots_total).sum - (m.slots_busy).sum), sum(m.looks)::bigint,
                     min((m.slots_total).min - (m.slots_busy).max), max((m.slots_total).max - (m.slots_busy).min),
-                    (array_agg((m.slots_total).last - (m.slots_busy).last ORDER BY m.minute DESC))[1])),
+                    min((l.slots_total).last - (l.slots_busy).last))),
             'threadpool', json_build_object('db', json_build_object(
                 'queue_size', queen.gauge_json(sum((m.queued_items).sum), sum(m.looks)::bigint, min((m.queued_items).min),
-                    max((m.queued_items).max), (array_agg((m.queued_items).last ORDER BY m.minute DESC))[1]))),
+                    max((m.queued_items).max), min((l.queued_items).last)))),
             'polls', json_build_object('waiting', queen.gauge_json(sum((m.waiting_polls).sum), sum(m.looks)::bigint,
                 min((m.waiting_polls).min), max((m.waiting_polls).max),
-                (array_agg((m.waiting_polls).last ORDER BY m.minute DESC))[1])),
+                min((l.waiting_polls).last))),
             'buffer', json_build_object('messages', queen.gauge_json(sum((m.buffered_messages).sum), sum(m.looks)::bigint,
                 min((m.buffered_messages).min), max((m.buffered_messages).max),
-                (array_agg((m.buffered_messages).last ORDER BY m.minute DESC))[1])),
+                min((l.buffered_messages).last))),
             'event_loop', json_build_object('lag_ms', queen.gauge_json(sum((m.loop_lag_ms).sum), sum(m.looks)::bigint,
                 min((m.loop_lag_ms).min), max((m.loop_lag_ms).max),
-                (array_agg((m.loop_lag_ms).last ORDER BY m.minute DESC))[1]))) AS metrics
-        FROM minutes m GROUP BY m.hostname, m.port, m.bucket
+                min((l.loop_lag_ms).last)))) AS metrics
+        FROM minutes m JOIN latest l ON l.hostname = m.hostname AND l.port = m.port AND l.bucket = m.bucket
+        GROUP BY m.hostname, m.port, m.bucket
     ),
     nothing AS MATERIALIZED (
         SELECT json_build_object('cpu', json_build_object('user_us', z, 'system_us', z),
@@ -70,6 +69,7 @@ RETURNS json LANGUAGE sql STABLE AS $$
             'event_loop', json_build_object('lag_ms', z)) AS metrics
         FROM queen.gauge_json(0, 0, 0, 0, 0) z
     ),
+    brokers AS (SELECT DISTINCT p.hostname, p.port FROM points p),
     replicas AS (
         SELECT b.hostname, b.port, json_agg(json_build_object(
             'timestamp', queen.api_time(k.bucket), 'sampleCount', coalesce(p.looks, 0),

@@ -68,8 +68,14 @@ BEGIN
     GET DIAGNOSTICS v_step = ROW_COUNT;
     v_total := v_total + v_step;
     IF v_total >= p_limit THEN RETURN v_total; END IF;
+    DELETE FROM queen.holes r WHERE r.partition_id = ANY (p_partitions);
     DELETE FROM queen.dedup r WHERE (r.partition_id, r.txn) IN (
         SELECT x.partition_id, x.txn FROM queen.dedup x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
+    GET DIAGNOSTICS v_step = ROW_COUNT;
+    v_total := v_total + v_step;
+    IF v_total >= p_limit THEN RETURN v_total; END IF;
+    DELETE FROM queen.hidden_messages r WHERE (r.partition_id, r.from_seq) IN (
+        SELECT x.partition_id, x.from_seq FROM queen.hidden_messages x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
     GET DIAGNOSTICS v_step = ROW_COUNT;
     v_total := v_total + v_step;
     IF v_total >= p_limit THEN RETURN v_total; END IF;

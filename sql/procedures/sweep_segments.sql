@@ -66,6 +66,11 @@ BEGIN
 
     DELETE FROM queen.dedup d USING unnest(v_victims, v_bases, v_ends) AS v(id, base, seq_end)
     WHERE d.partition_id = v.id AND d.seq >= v.base AND d.seq < v.seq_end;
+    DELETE FROM queen.holes h USING unnest(v_victims, v_ends) AS v(id, seq_end)
+    WHERE h.partition_id = v.id AND h.base_seq < v.seq_end;
+    DELETE FROM queen.hidden_messages h
+    USING (SELECT v.id, max(v.seq_end) AS seq_end FROM unnest(v_victims, v_ends) AS v(id, seq_end) GROUP BY v.id) v
+    WHERE h.partition_id = v.id AND h.to_seq <= v.seq_end;
     DELETE FROM queen.segments s USING unnest(v_victims, v_bases, v_blanks) AS v(id, base, blank)
     WHERE s.partition_id = v.id AND s.base_seq = v.base AND NOT v.blank;
     GET DIAGNOSTICS removed = ROW_COUNT;

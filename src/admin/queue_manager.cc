@@ -1,5 +1,8 @@
 #include "admin/queue_manager.h"
 
+#include <algorithm>
+
+#include "pg/oids.h"
 #include "storage/procedures.h"
 
 namespace queen::admin {
@@ -36,6 +39,12 @@ Params FilterParams(const DeadLetterFilter& filter) {
   params.TextOrNull(filter.partition);
   params.TimestampTzOrNull(filter.from_micros);
   params.TimestampTzOrNull(filter.to_micros);
+  return params;
+}
+
+Params NameParams(const MessageName& name, size_t count) {
+  Params params(count);
+  params.Int4(name.partition.value).Text(name.txn);
   return params;
 }
 
@@ -129,6 +138,42 @@ void AsyncQueueManager::DeletePartition(std::string queue, std::string partition
   Ask(pg::Batch(storage::kDeletePartition, std::move(params)), ReadBool, std::move(done));
 }
 
+void AsyncQueueManager::ClearQueue(ClearRequest request, Done<int64_t> done) {
+  ClearStep(std::move(request), ClearPlace(), 0, std::move(done));
+}
+
+void AsyncQueueManager::ClearStep(ClearRequest request, ClearPlace place, int64_t cleared,
+                                  Done<int64_t> done) {
+  Params params(6);
+  params.Text(request.queue);
+  params.TextOrNull(request.partition);
+  params.Int4(place.after);
+  place.from ? params.Int8(*place.from) : params.Null(pg::oid::kInt8);
+  place.upto ? params.Int8(*place.upto) : params.Null(pg::oid::kInt8);
+  params.Int4(kClearSegments);
+  struct Step {
+    int64_t cleared;
+    std::optional<ClearPlace> next;
+  };
+  const auto read = [](const std::vector<Rows>& rows) {
+    Step step{rows[0].Int8(0, 0), std::nullopt};
+    if (rows[0].IsNull(0, 1)) return step;
+    step.next = ClearPlace{rows[0].Int4(0, 1), std::nullopt, std::nullopt};
+    if (rows[0].IsNull(0, 2)) return step;
+    step.next->from = rows[0].Int8(0, 2);
+    step.next->upto = rows[0].Int8(0, 3);
+    return step;
+  };
+  Ask<Step>(pg::Batch(storage::kClearQueue, std::move(params)), read,
+            [this, request = std::move(request), cleared,
+             done = std::move(done)](Result<Step> step) mutable {
+              if (!step.ok()) return done(step.status());
+              cleared += step->cleared;
+              if (!step->next) return done(cleared);
+              ClearStep(std::move(request), *step->next, cleared, std::move(done));
+            });
+}
+
 // ---- consumer groups
 
 void AsyncQueueManager::Seek(SeekRequest request, Done<int64_t> done) {
@@ -195,6 +240,112 @@ void AsyncQueueManager::ListDeadLetters(DeadLetterFilter filter, Done<Listed<Dea
     return listed;
   };
   Ask(batch, read, std::move(done));
+}
+
+void AsyncQueueManager::RedriveDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) {
+  ChangeDeadLetters(DeadLetterChange::kRedrive, std::move(filter), {}, std::move(done));
+}
+
+void AsyncQueueManager::PurgeDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) {
+  ChangeDeadLetters(DeadLetterChange::kPurge, std::move(filter), {}, std::move(done));
+}
+
+// Step by step, each a transaction of its own: a letter is changed or is still there, so whoever
+// has lost an answer asks again for the rest.
+void AsyncQueueManager::ChangeDeadLetters(DeadLetterChange change, DeadLetterFilter filter,
+                                          DeadLetterProgress progress,
+                                          Done<DeadLetterProgress> done) {
+  const bool redrive = change == DeadLetterChange::kRedrive;
+  const int64_t left = filter.page.limit - progress.changed;
+  Params params = FilterParams(filter);
+  params.Int4(static_cast<int32_t>(std::min<int64_t>(left, kDeadLetterStep)));
+  if (redrive) params.Int8(kRedriveStepBytes);
+  const auto read = [redrive](const std::vector<Rows>& rows) {
+    DeadLetterProgress step;
+    step.changed = rows[0].Int4(0, 0);
+    step.to_micros = rows[0].TimestampTz(0, 1);
+    if (!redrive) return step;
+    for (const std::string_view queue : rows[0].TextArray(0, 2)) step.queues.emplace(queue);
+    return step;
+  };
+  Ask<DeadLetterProgress>(
+      pg::Batch(redrive ? storage::kRedriveDeadLetters : storage::kPurgeDeadLetters,
+                std::move(params)),
+      read,
+      [this, change, filter = std::move(filter), progress = std::move(progress),
+       done = std::move(done)](Result<DeadLetterProgress> step) mutable {
+        if (!step.ok()) return done(step.status());
+        progress.changed += step->changed;
+        progress.to_micros = step->to_micros;
+        progress.queues.merge(step->queues);
+        filter.to_micros = step->to_micros;
+        if (step->changed == 0 || progress.changed >= filter.page.limit) {
+          return CountRemaining(filter, std::move(progress), std::move(done));
+        }
+        ChangeDeadLetters(change, std::move(filter), std::move(progress), std::move(done));
+      });
+}
+
+void AsyncQueueManager::CountRemaining(const DeadLetterFilter& filter, DeadLetterProgress progress,
+                                       Done<DeadLetterProgress> done) {
+  const auto read = [progress = std::move(progress)](const std::vector<Rows>& rows) {
+    DeadLetterProgress counted = progress;
+    counted.remaining = rows[0].Int8(0, 0);
+    return counted;
+  };
+  Ask(pg::Batch(storage::kCountDeadLetters, FilterParams(filter)), read, std::move(done));
+}
+
+// ---- messages
+
+void AsyncQueueManager::FindMessage(MessageName name, Done<StoredMessage> done) {
+  const auto read = [](const std::vector<Rows>& rows) -> Result<StoredMessage> {
+    if (rows[0].empty()) return Status(Code::kNotFound);
+    return StoredMessage{TextAt(rows[0], 0, 0), TextAt(rows[0], 0, 1),
+                         TextOrNull(rows[0], 0, 2).value_or("")};
+  };
+  Ask(pg::Batch(storage::kFindMessage, NameParams(name, 2)), read, std::move(done));
+}
+
+void AsyncQueueManager::DeleteMessage(MessageName name, Done<std::string> done) {
+  const auto read = [](const std::vector<Rows>& rows) -> Result<std::string> {
+    if (!rows[0].Bool(0, 0)) return Status(Code::kNotFound);
+    return TextAt(rows[0], 0, 1);
+  };
+  Ask(pg::Batch(storage::kDeleteMessage, NameParams(name, 2)), read, std::move(done));
+}
+
+void AsyncQueueManager::RedriveMessage(MessageName name, std::optional<std::string> group,
+                                       Done<std::vector<Redriven>> done) {
+  Params params = NameParams(name, 3);
+  params.TextOrNull(group);
+  const auto read = [](const std::vector<Rows>& rows) {
+    std::vector<Redriven> redriven;
+    for (int row = 0; row < rows[0].rows(); ++row) {
+      redriven.push_back({TextAt(rows[0], row, 0), TextAt(rows[0], row, 1), rows[0].Uuid(row, 2)});
+    }
+    return redriven;
+  };
+  Ask(pg::Batch(storage::kRedriveMessage, std::move(params)), read, std::move(done));
+}
+
+void AsyncQueueManager::DeadLetterMessage(MessageName name, std::string group, std::string error,
+                                          Done<std::string> done) {
+  Params params = NameParams(name, 4);
+  params.Text(group).Text(error);
+  const auto read = [](const std::vector<Rows>& rows) -> Result<std::string> {
+    const std::string_view state = rows[0].Text(0, 0);
+    if (state == "settled") return TextAt(rows[0], 0, 1);
+    if (state == "passed") {
+      return Status(Code::kConflict, "The consumer group is done with this message");
+    }
+    if (state == "far") {
+      return Status(Code::kConflict,
+                    "The message is more than 10,000 messages behind the group's cursor");
+    }
+    return Status(Code::kNotFound);
+  };
+  Ask(pg::Batch(storage::kDeadLetterMessage, std::move(params)), read, std::move(done));
 }
 
 // ---- traces
@@ -276,6 +427,14 @@ void AsyncQueueManager::Report(ReportRequest request, Done<std::string> done) {
     return TextAt(rows[0], 0, 0);
   };
   Ask(pg::Batch(request.statement, std::move(request.params)), read, std::move(done));
+}
+
+void AsyncQueueManager::RefreshStats(Done<bool> done) {
+  here_.AssertOwner();
+  stats_job_.Refresh(here_, [done = std::move(done),
+                             alive = std::weak_ptr(alive_)](const Result<bool>& result) mutable {
+    if (!alive.expired()) done(result);
+  });
 }
 
 // ---- maintenance

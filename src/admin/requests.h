@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct ConfigureResult {
   std::string namespace_name;
   std::string task;
   std::string options;  // all of them, a JSON object
+};
+
+struct ClearRequest {
+  std::string queue;
+  std::optional<std::string> partition;  // nullopt: all
 };
 
 // ---- consumer groups
@@ -95,6 +101,35 @@ struct DeadLetter {
   int64_t failed_micros = 0;
 };
 
+// How far a change of many dead letters has come.
+struct DeadLetterProgress {
+  int64_t changed = 0;           // by this request
+  int64_t to_micros = 0;         // the filter's, or when the change began: for the next request
+  std::set<std::string> queues;  // that were pushed to
+  int64_t remaining = 0;         // by the filter, up to that time
+};
+
+// ---- messages
+
+// A message as its consumers name it.
+struct MessageName {
+  PartitionId partition;
+  std::string txn;
+};
+
+struct StoredMessage {
+  std::string document;  // a JSON object: the reply without the payload
+  std::string payload;   // JSON, perhaps encrypted
+  std::string meta;      // as stored beside the message, or ""
+};
+
+// A dead letter that was pushed again.
+struct Redriven {
+  std::string queue;
+  std::string group;
+  Uuid id;  // of the new message
+};
+
 // ---- traces
 
 struct TraceRequest {
@@ -146,6 +181,8 @@ class QueueManager {
   // Whether it existed.
   virtual void DeleteQueue(std::string queue, Done<bool> done) = 0;
   virtual void DeletePartition(std::string queue, std::string partition, Done<bool> done) = 0;
+  // How many messages were removed that some group had still to consume.
+  virtual void ClearQueue(ClearRequest request, Done<int64_t> done) = 0;
   // How many partitions were moved.
   virtual void Seek(SeekRequest request, Done<int64_t> done) = 0;
   // On how many partitions it had begun to read.
@@ -153,6 +190,20 @@ class QueueManager {
   // The start of a group on every queue, where it has not begun to read; on how many it was set.
   virtual void SetSubscription(std::string group, int64_t micros, Done<int64_t> done) = 0;
   virtual void ListDeadLetters(DeadLetterFilter filter, Done<Listed<DeadLetter>> done) = 0;
+  // At most `filter.page.limit` of them, in steps; those that died first are the first.
+  virtual void RedriveDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) = 0;
+  virtual void PurgeDeadLetters(DeadLetterFilter filter, Done<DeadLetterProgress> done) = 0;
+  // kNotFound when there is no such message.
+  virtual void FindMessage(MessageName name, Done<StoredMessage> done) = 0;
+  // The queue's name; kNotFound when there is no such message.
+  virtual void DeleteMessage(MessageName name, Done<std::string> done) = 0;
+  // Of `group` or of every group in which it died; none: it is no dead letter.
+  virtual void RedriveMessage(MessageName name, std::optional<std::string> group,
+                              Done<std::vector<Redriven>> done) = 0;
+  // The queue's name; kNotFound when there is no such message, kConflict when the group is done
+  // with it or has not come near it.
+  virtual void DeadLetterMessage(MessageName name, std::string group, std::string error,
+                                 Done<std::string> done) = 0;
   // The trace's id; kNotFound when the partition does not exist.
   virtual void RecordTrace(TraceRequest request, Done<Uuid> done) = 0;
   virtual void ListTraces(PartitionId partition, std::string txn,
@@ -161,6 +212,8 @@ class QueueManager {
   virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
   // The document as it stands in the reply; kNotFound where SQL answers NULL.
   virtual void Report(ReportRequest request, Done<std::string> done) = 0;
+  // Measures all queues and groups; true when every number is newer than this call.
+  virtual void RefreshStats(Done<bool> done) = 0;
   // For every broker; this one has carried it out when it answers.
   virtual void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) = 0;
 };

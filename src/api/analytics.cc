@@ -13,8 +13,8 @@ namespace queen::api {
 namespace {
 
 // Every queue of a page has every point, so pages are smaller than those of other lists.
-constexpr int64_t kQueuesDefault = 50;
-constexpr int64_t kQueuesMax = 200;
+constexpr int64_t kQueuesDefault = 20;
+constexpr int64_t kQueuesMax = 100;
 
 void SendBrokers(const Context& context, const pg::Statement& statement,
                  const http::Request& request, http::Reply reply) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "admin/requests.h"
+#include "api/explain.h"
 #include "api/health.h"
 #include "api/maintenance.h"
 #include "api/shared_state.h"
@@ -30,6 +31,8 @@ struct Context {
   std::function<MaintenanceStatus()> maintenance;
   // Asks the sidecars of all workers; answers later on this one's loop.
   std::function<void(SharedStateDone)> shared_state;
+  // What this broker believes of a lane; answers later on this worker's loop.
+  std::function<void(LaneQuestion, LaneDone)> lane;
   const storage::PayloadCipher& cipher;
 };
 

@@ -1,9 +1,13 @@
 #include "api/dlq.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "api/message_meta.h"
 #include "api/query_params.h"
+#include "api/timestamp.h"
 #include "base/clock.h"
 
 namespace queen::api {
@@ -11,6 +15,7 @@ namespace {
 
 using admin::DeadLetter;
 using admin::DeadLetterFilter;
+using admin::DeadLetterProgress;
 using admin::Listed;
 
 void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter,
@@ -40,15 +45,87 @@ void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter,
   writer.EndObject();
 }
 
-}  // namespace
-
-Result<DeadLetterFilter> ParseDeadLetterFilter(const http::Query& query) {
-  DeadLetterFilter filter;
+Status TakeFilters(const http::Query& query, DeadLetterFilter& filter) {
   QUEEN_RETURN_IF_ERROR(TakeName(query, "queue", filter.queue));
   QUEEN_RETURN_IF_ERROR(TakeName(query, "consumerGroup", filter.group));
   QUEEN_RETURN_IF_ERROR(TakeName(query, "partition", filter.partition));
   QUEEN_RETURN_IF_ERROR(TakeTime(query, "from", filter.from_micros));
-  QUEEN_RETURN_IF_ERROR(TakeTime(query, "to", filter.to_micros));
+  return TakeTime(query, "to", filter.to_micros);
+}
+
+// A name of the body wins over that of the query; "" is as good as none.
+Status TakeBodyName(const JsonValue& body, std::string_view field,
+                    std::optional<std::string>& out) {
+  auto name = OptionalName(field, body.Find(field));
+  if (!name.ok()) return name.status();
+  if (*name && !(*name)->empty()) out = *std::move(name);
+  return Status::Ok();
+}
+
+Status TakeBodyTime(const JsonValue& body, std::string_view field, std::optional<int64_t>& micros) {
+  std::optional<std::string> text;
+  QUEEN_RETURN_IF_ERROR(TakeBodyName(body, field, text));
+  if (!text) return Status::Ok();
+  micros = ParseTimestamp(*text);
+  if (micros) return Status::Ok();
+  return Status(Code::kInvalidRequest, fmt::format("{} must be an RFC 3339 time or a date", field));
+}
+
+Status TakeBodyFilters(const JsonValue& body, DeadLetterFilter& filter) {
+  QUEEN_RETURN_IF_ERROR(TakeBodyName(body, "queue", filter.queue));
+  QUEEN_RETURN_IF_ERROR(TakeBodyName(body, "consumerGroup", filter.group));
+  QUEEN_RETURN_IF_ERROR(TakeBodyName(body, "partition", filter.partition));
+  QUEEN_RETURN_IF_ERROR(TakeBodyTime(body, "from", filter.from_micros));
+  return TakeBodyTime(body, "to", filter.to_micros);
+}
+
+// As the numbers of pages: out of range is moved into it.
+Status TakeLimit(const http::Query& query, const JsonValue& body, int32_t& limit) {
+  const JsonValue said = body.Find("limit");
+  const Result<int64_t> number =
+      said.absent_or_null() ? query.Int("limit", kDeadLetterChangesDefault) : said.Int64();
+  if (!number.ok()) {
+    return Status(number.status().code(), said.absent_or_null()
+                                              ? number.status().message()
+                                              : "limit " + number.status().message());
+  }
+  limit = static_cast<int32_t>(std::clamp<int64_t>(*number, 1, kDeadLetterChangesMax));
+  return Status::Ok();
+}
+
+bool NamesNothing(const DeadLetterFilter& filter) {
+  return !filter.queue && !filter.group && !filter.partition && !filter.from_micros &&
+         !filter.to_micros;
+}
+
+std::string WriteProgress(std::string_view changed, const DeadLetterProgress& progress) {
+  std::string out;
+  JsonWriter writer(out);
+  writer.BeginObject();
+  writer.Field("success", true);
+  writer.Field(changed, progress.changed);
+  writer.Field("remaining", progress.remaining);
+  writer.Field("more", progress.remaining > 0);
+  writer.Field("to", FormatTimestamp(progress.to_micros));
+  writer.EndObject();
+  return out;
+}
+
+}  // namespace
+
+Result<DeadLetterFilter> ParseDeadLetterChange(const http::Query& query, std::string_view body) {
+  const Result<JsonValue> value = ParseOptionalBody(body);
+  if (!value.ok()) return value.status();
+  DeadLetterFilter filter;
+  QUEEN_RETURN_IF_ERROR(TakeFilters(query, filter));
+  QUEEN_RETURN_IF_ERROR(TakeBodyFilters(*value, filter));
+  QUEEN_RETURN_IF_ERROR(TakeLimit(query, *value, filter.page.limit));
+  return filter;
+}
+
+Result<DeadLetterFilter> ParseDeadLetterFilter(const http::Query& query) {
+  DeadLetterFilter filter;
+  QUEEN_RETURN_IF_ERROR(TakeFilters(query, filter));
   const Result<admin::Page> page = ParsePage(query);
   if (!page.ok()) return page.status();
   filter.page = *page;
@@ -79,6 +156,40 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
     if (!listed.ok()) return reply.SendError(listed.status());
     reply.SendIfRoom(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
   });
+}
+
+void HandleRedriveDeadLetters(const Context& context, const http::Request& request,
+                              http::Reply reply) {
+  auto filter = ParseDeadLetterChange(request.query(), request.body());
+  if (!filter.ok()) return reply.SendError(filter.status());
+  context.admin.RedriveDeadLetters(
+      *std::move(filter),
+      [&context, reply = std::move(reply)](Result<DeadLetterProgress> progress) mutable {
+        if (!progress.ok()) {
+          context.engine.QueueChanged(std::nullopt);  // some may have been pushed
+          return reply.SendError(progress.status());
+        }
+        for (const std::string& queue : progress->queues) context.engine.QueueChanged(queue);
+        reply.Send(http::Response::Json(200, WriteProgress("redriven", *progress)));
+      });
+}
+
+void HandlePurgeDeadLetters(const Context& context, const http::Request& request,
+                            http::Reply reply) {
+  auto filter = ParseDeadLetterChange(request.query(), request.body());
+  if (!filter.ok()) return reply.SendError(filter.status());
+  const Result<bool> all = request.query().Bool("all");
+  if (!all.ok()) return reply.SendError(all.status());
+  if (NamesNothing(*filter) && !*all) {
+    return reply.SendError(
+        Status(Code::kInvalidRequest,
+               "Say what to purge: queue, consumerGroup, partition, from or to, or all=true"));
+  }
+  context.admin.PurgeDeadLetters(
+      *std::move(filter), [reply = std::move(reply)](Result<DeadLetterProgress> progress) mutable {
+        if (!progress.ok()) return reply.SendError(progress.status());
+        reply.Send(http::Response::Json(200, WriteProgress("purged", *progress)));
+      });
 }
 
 }  // namespace queen::api

@@ -67,7 +67,10 @@ void CollectSegment(const Delivery& delivery, const Segment& segment,
                           .payload = payloads.Next(),
                           .txn = txns.Next(),
                           .meta = metas.Next()};
-    if (seq >= delivery.cursor && delivery.Delivers(seq)) messages.push_back(message);
+    // An empty payload: deleted since it was leased.
+    if (seq >= delivery.cursor && delivery.Delivers(seq) && !message.payload.empty()) {
+      messages.push_back(message);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "api/timestamp.h"
 #include "base/json_range.h"
 #include "base/json_reader.h"
+#include "pg/oids.h"
 
 namespace queen::api {
 
@@ -35,6 +36,14 @@ Result<admin::Page> ParsePage(const http::Query& query) {
   page.limit = static_cast<int32_t>(std::clamp<int64_t>(*limit, 1, kPageLimitMax));
   page.offset = static_cast<int32_t>(*offset);
   return page;
+}
+
+Status AddPage(const http::Query& query, pg::Params& params) {
+  const Result<admin::Page> page = ParsePage(query);
+  if (!page.ok()) return page.status();
+  query.GetOr("limit", "").empty() ? params.Null(pg::oid::kInt4) : params.Int4(page->limit);
+  params.Int4(page->offset);
+  return Status::Ok();
 }
 
 void WritePagination(JsonWriter& writer, const admin::Page& page) {

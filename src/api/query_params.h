@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "http/query.h"
 #include "http/request.h"
+#include "pg/params.h"
 
 namespace queen::api {
 
@@ -24,6 +25,9 @@ Status TakeName(const http::Query& query, std::string_view name, std::optional<s
 Status TakeTime(const http::Query& query, std::string_view name, std::optional<int64_t>& micros);
 // limit and offset. A limit out of range is moved into it; a negative offset is refused.
 Result<admin::Page> ParsePage(const http::Query& query);
+// The same where everything is meant unless `limit` is given: limit and offset as parameters of a
+// report, NULL for everything.
+Status AddPage(const http::Query& query, pg::Params& params);
 // "pagination":{...}
 void WritePagination(JsonWriter& writer, const admin::Page& page);
 

@@ -7,12 +7,15 @@
 #include "api/configure.h"
 #include "api/consumer_groups.h"
 #include "api/dlq.h"
+#include "api/explain.h"
 #include "api/health.h"
 #include "api/lease.h"
 #include "api/maintenance.h"
+#include "api/messages.h"
 #include "api/openapi.h"
 #include "api/pop.h"
 #include "api/push.h"
+#include "api/resource_reports.h"
 #include "api/resources.h"
 #include "api/shared_state.h"
 #include "api/status.h"
@@ -57,9 +60,23 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
     router.Add(method, pattern, Bind(context, handler));
   };
   add(Method::kPost, "/api/v1/configure", HandleConfigure);
+  add(Method::kGet, "/api/v1/resources/overview", HandleOverview);
+  add(Method::kGet, "/api/v1/resources/queues", HandleListQueues);
+  add(Method::kGet, "/api/v1/resources/queues/:queue", HandleQueue);
+  add(Method::kGet, "/api/v1/resources/queues/:queue/depth", HandleQueueDepth);
+  add(Method::kGet, "/api/v1/resources/namespaces", HandleListNamespaces);
+  add(Method::kGet, "/api/v1/resources/tasks", HandleListTasks);
+  add(Method::kGet, "/api/v1/resources/partitions", HandleListPartitions);
+  add(Method::kPost, "/api/v1/stats/refresh", HandleRefreshStats);
+  add(Method::kDelete, "/api/v1/queues/:queue/clear", HandleClearQueue);
+  add(Method::kGet, "/api/v1/consumer-groups", HandleListGroups);
+  add(Method::kGet, "/api/v1/consumer-groups/lagging", HandleLaggingGroups);
+  add(Method::kGet, "/api/v1/consumer-groups/:group", HandleGroup);
   add(Method::kDelete, "/api/v1/resources/queues/:queue", HandleDeleteQueue);
   add(Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition",
       HandleDeletePartition);
+  add(Method::kGet, "/api/v1/resources/queues/:queue/partitions/:partition/explain",
+      HandleExplainLane);
   add(Method::kDelete, "/api/v1/consumer-groups/:group", HandleDeleteGroup);
   add(Method::kDelete, "/api/v1/consumer-groups/:group/queues/:queue", HandleDeleteGroup);
   add(Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", HandleSeek);
@@ -67,6 +84,13 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
       HandleSeek);
   add(Method::kPost, "/api/v1/consumer-groups/:group/subscription", HandleSetSubscription);
   add(Method::kGet, "/api/v1/dlq", HandleListDeadLetters);
+  add(Method::kDelete, "/api/v1/dlq", HandlePurgeDeadLetters);
+  add(Method::kPost, "/api/v1/dlq/redrive", HandleRedriveDeadLetters);
+  add(Method::kGet, "/api/v1/messages", HandleListMessages);
+  add(Method::kGet, "/api/v1/messages/:partitionId/:transactionId", HandleGetMessage);
+  add(Method::kDelete, "/api/v1/messages/:partitionId/:transactionId", HandleDeleteMessage);
+  add(Method::kPost, "/api/v1/messages/:partitionId/:transactionId/retry", HandleRetryMessage);
+  add(Method::kPost, "/api/v1/messages/:partitionId/:transactionId/dlq", HandleDeadLetterMessage);
   add(Method::kPost, "/api/v1/traces", HandleRecordTrace);
   add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);
   add(Method::kGet, "/api/v1/traces/by-name/:name", HandleListTracesByName);

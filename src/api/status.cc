@@ -1,5 +1,6 @@
 #include "api/status.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/context.h"
@@ -10,6 +11,9 @@
 
 namespace queen::api {
 namespace {
+
+// A partition costs several probes for each of its groups.
+constexpr int32_t kPartitionsMax = 250;
 
 void SendRange(const Context& context, const pg::Statement& statement, const http::Request& request,
                http::Reply reply) {
@@ -51,7 +55,8 @@ void HandleStatusQueue(const Context& context, const http::Request& request, htt
   const Result<admin::Page> page = ParsePage(request.query());
   if (!page.ok()) return reply.SendError(page.status());
   pg::Params params(3);
-  params.Text(request.Param("queue")).Int4(page->limit).Int4(page->offset);
+  params.Text(request.Param("queue")).Int4(std::min(page->limit, kPartitionsMax));
+  params.Int4(page->offset);
   SendReport(context, storage::kReportStatusQueue, std::move(params), std::move(reply),
              "Queue not found");
 }

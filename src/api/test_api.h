@@ -116,6 +116,9 @@ class FakeManager final : public admin::QueueManager {
   void DeletePartition(std::string queue, std::string partition, admin::Done<bool> done) override {
     deletion.Take(queue + "/" + partition, std::move(done));
   }
+  void ClearQueue(admin::ClearRequest request, admin::Done<int64_t> done) override {
+    clear.Take(std::move(request), std::move(done));
+  }
   void Seek(admin::SeekRequest request, admin::Done<int64_t> done) override {
     seek.Take(std::move(request), std::move(done));
   }
@@ -128,6 +131,28 @@ class FakeManager final : public admin::QueueManager {
   void ListDeadLetters(admin::DeadLetterFilter filter,
                        admin::Done<admin::Listed<admin::DeadLetter>> done) override {
     dead_letters.Take(std::move(filter), std::move(done));
+  }
+  void RedriveDeadLetters(admin::DeadLetterFilter filter,
+                          admin::Done<admin::DeadLetterProgress> done) override {
+    redrive.Take(std::move(filter), std::move(done));
+  }
+  void PurgeDeadLetters(admin::DeadLetterFilter filter,
+                        admin::Done<admin::DeadLetterProgress> done) override {
+    purge.Take(std::move(filter), std::move(done));
+  }
+  void FindMessage(admin::MessageName name, admin::Done<admin::StoredMessage> done) override {
+    find_message.Take(std::move(name), std::move(done));
+  }
+  void DeleteMessage(admin::MessageName name, admin::Done<std::string> done) override {
+    message_deletion.Take(std::move(name), std::move(done));
+  }
+  void RedriveMessage(admin::MessageName name, std::optional<std::string> group,
+                      admin::Done<std::vector<admin::Redriven>> done) override {
+    retry.Take({std::move(name), std::move(group)}, std::move(done));
+  }
+  void DeadLetterMessage(admin::MessageName name, std::string group, std::string error,
+                         admin::Done<std::string> done) override {
+    dead_letter.Take({std::move(name), group + ": " + error}, std::move(done));
   }
   void RecordTrace(admin::TraceRequest request, admin::Done<Uuid> done) override {
     trace.Take(std::move(request), std::move(done));
@@ -147,16 +172,26 @@ class FakeManager final : public admin::QueueManager {
   void Report(admin::ReportRequest request, admin::Done<std::string> done) override {
     report.Take(request.statement.name, std::move(done));
   }
+  void RefreshStats(admin::Done<bool> done) override { refresh.Take(true, std::move(done)); }
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
     maintenance.Take({mode, enabled}, std::move(done));
   }
 
   Calls<admin::ConfigureRequest, admin::ConfigureResult> configure;
   Calls<std::string, bool> deletion;
+  Calls<admin::ClearRequest, int64_t> clear;
+  Calls<bool, bool> refresh;
   Calls<admin::SeekRequest, int64_t> seek;
   Calls<admin::DeleteGroupRequest, int64_t> group_deletion;
   Calls<std::pair<std::string, int64_t>, int64_t> subscription;
   Calls<admin::DeadLetterFilter, admin::Listed<admin::DeadLetter>> dead_letters;
+  Calls<admin::DeadLetterFilter, admin::DeadLetterProgress> redrive;
+  Calls<admin::DeadLetterFilter, admin::DeadLetterProgress> purge;
+  Calls<admin::MessageName, admin::StoredMessage> find_message;
+  Calls<admin::MessageName, std::string> message_deletion;
+  Calls<std::pair<admin::MessageName, std::optional<std::string>>, std::vector<admin::Redriven>>
+      retry;
+  Calls<std::pair<admin::MessageName, std::string>, std::string> dead_letter;
   Calls<admin::TraceRequest, Uuid> trace;
   Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;
   Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
@@ -209,6 +244,7 @@ class ApiTest : public testing::Test {
                    .pop_paused = {},
                    .maintenance = {},
                    .shared_state = {},
+                   .lane = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;

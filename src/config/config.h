@@ -100,6 +100,7 @@ struct Sweep {
   int trace_days = 30;
   int dead_letter_days = 365;
   int early_group_days = 30;
+  int stats_interval_ms = 10'000;
   int metrics_days = 7;
 };
 

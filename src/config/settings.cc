@@ -346,6 +346,10 @@ constexpr std::array kSettings = {
         IntKind{At<&Config::sweep, &Sweep::early_group_days>, 0, 36'500, "days"},
         "how long it is remembered that a group has popped a queue that does not exist yet; 0: for "
         "ever"},
+    Setting{"STATS_INTERVAL_MS", kSweeps,
+            IntKind{At<&Config::sweep, &Sweep::stats_interval_ms>, 100, 24 * kHourMs, "ms"},
+            "pause between two measurements of all queues and groups, which the pages about them "
+            "show; one broker at a time makes them"},
     Setting{"METRICS_RETENTION_DAYS", kSweeps,
             IntKind{At<&Config::sweep, &Sweep::metrics_days>, 0, 36'500, "days"},
             "how long it is kept what was done in each minute, for the status and analytics "

@@ -31,6 +31,7 @@ Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
       sweeper(pool, IntervalsOf(config)),
       queue_watch(pool, capacity),
       maintenance_watch(pool, maintenance),
+      stats_job(pool, config.sweep.stats_interval_ms),
       metrics_flush(pool, name, config.metrics.flush_interval_ms,
                     [&loop, gather](UniqueFunction<void(const admin::BrokerSample&)> done) {
                       gather(loop, std::move(done));
@@ -62,12 +63,15 @@ void Administration::Start(const pg::ConnectOptions& connect) {
 
 admin::AdminPool& Administration::pool() { return parts_->pool; }
 
+admin::StatsJob& Administration::stats_job() { return parts_->stats_job; }
+
 void Administration::DatabaseReady(UniqueFunction<void()> known) {
   loop_.Post([this, known = std::move(known)]() mutable {
     parts_->pool.Start();
     parts_->maintenance_watch.Start(std::move(known));
     parts_->sweeper.Start();
     parts_->queue_watch.Start();
+    parts_->stats_job.Start();
     parts_->metrics_flush.Start();
   });
 }
@@ -84,6 +88,7 @@ void Administration::StopSweeps() {
     parts_->sweeper.Stop();
     parts_->queue_watch.Stop();
     parts_->maintenance_watch.Stop();
+    parts_->stats_job.Stop();
   });
 }
 

@@ -1,5 +1,5 @@
-// Administration: the thread of the AdminPool, of the sweeps, of the watches over queues with a
-// limit and over maintenance, and of what is written down about each minute.
+// Administration: the thread of the AdminPool, of the sweeps, of the stats job, of the watches over
+// queues with a limit and over maintenance, and of what is written down about each minute.
 //
 //   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving
 //   --FinishMetrics--> serving --Stop--> ended
@@ -13,6 +13,7 @@
 #include "admin/maintenance_watch.h"
 #include "admin/metrics_flush.h"
 #include "admin/queue_watch.h"
+#include "admin/stats_job.h"
 #include "admin/sweeper.h"
 #include "config/config.h"
 #include "loop/loop.h"
@@ -46,6 +47,7 @@ class Administration {
 
   // REQUIRES: started
   admin::AdminPool& pool();
+  admin::StatsJob& stats_job();
 
  private:
   struct Parts {
@@ -57,6 +59,7 @@ class Administration {
     admin::Sweeper sweeper;
     admin::QueueWatch queue_watch;
     admin::MaintenanceWatch maintenance_watch;
+    admin::StatsJob stats_job;
     admin::MetricsFlush metrics_flush;
   };
 

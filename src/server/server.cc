@@ -112,6 +112,7 @@ void Server::Begin() {
       });
   administration_->Start(connect_);
   shared_.admin = &administration_->pool();
+  shared_.stats_job = &administration_->stats_job();
   if (shared_.buffer) shared_.buffer->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {

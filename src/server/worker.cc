@@ -12,6 +12,7 @@
 #include "loop/timer.h"
 #include "observe/observed_engine.h"
 #include "pg/connection_log.h"
+#include "server/lane_belief.h"
 #include "server/shared_state.h"
 #include "sidecar/family_pops.h"
 
@@ -150,7 +151,7 @@ struct Worker::Parts {
         observed(engine, {shared.operations, static_cast<size_t>(index)}, activity,
                  shared.delivered),
         families(loop, engine, sidecar),
-        queue_manager(loop, *shared.admin, shared.capacity, shared.maintenance),
+        queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
         context{.engine = observed,
                 .admin = queue_manager,
                 .loop = loop,
@@ -161,6 +162,10 @@ struct Worker::Parts {
                 .shared_state =
                     [&shared, &loop](api::SharedStateDone done) {
                       DescribeSharedState(shared, loop, std::move(done));
+                    },
+                .lane =
+                    [&shared, &loop](api::LaneQuestion question, api::LaneDone done) {
+                      DescribeLane(shared, loop, std::move(question), std::move(done));
                     },
                 .cipher = shared.cipher},
         drain_limit(loop, [this] { connections->Abort(); }),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "admin/admin_pool.h"
+#include "admin/stats_job.h"
 #include "api/context.h"
 #include "buffer/file_buffer.h"
 #include "cluster/cluster.h"
@@ -56,6 +57,7 @@ struct Shared {
   const storage::PayloadCipher cipher;
   const sidecar::OwnBrokers own_brokers;              // worker i is number first + i
   admin::AdminPool* admin = nullptr;                  // set before the first worker starts
+  admin::StatsJob* stats_job = nullptr;               // likewise
   std::shared_ptr<pg::ConnectionLog> connection_log;  // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.
   std::unique_ptr<buffer::FileBuffer> buffer;

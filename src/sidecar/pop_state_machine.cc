@@ -84,6 +84,24 @@ void PopStateMachine::Cancel(uint64_t ticket) {
   if (pop->state == PopState::kWaiting) Finish(pop, PopState::kEmpty, PopResult{});
 }
 
+LaneBelief PopStateMachine::BeliefOf(const std::string& queue, const std::string& group,
+                                     std::optional<PartitionId> partition) const {
+  loop_.AssertOwner();
+  LaneBelief belief{.paused = paused_};
+  const auto found = groups_.find(queue + '\0' + group);
+  if (found == groups_.end()) return belief;
+  const PopGroup& known = *found->second;
+  belief.known = true;
+  belief.ready_partitions = static_cast<int64_t>(known.ring.size());
+  belief.waiting_pops = static_cast<int64_t>(known.awaiting());
+  belief.last_pop_ms_ago = loop_.NowMillis() - known.used_ms;
+  if (!partition) return belief;
+  belief.ready = known.ring.Contains(*partition);
+  belief.held = known.ring.IsHeld(*partition);
+  belief.leasing = leasing_.contains(KeyOf(*partition, known));
+  return belief;
+}
+
 PopGroup& PopStateMachine::GroupOf(const std::string& queue, const std::string& name) {
   std::string key = queue;
   key += '\0';

@@ -78,6 +78,19 @@ struct HasPendingStats {
   int64_t misses = 0;
 };
 
+// What this process believes of one partition for one group, for people. Not `known`: nobody has
+// popped with this group lately.
+struct LaneBelief {
+  bool known = false;
+  bool ready = false;            // in the ring of partitions to be leased next
+  bool held = false;             // nothing is believed to be there before a known time
+  bool leasing = false;          // its lease is being asked for
+  int64_t ready_partitions = 0;  // of the whole queue
+  int64_t waiting_pops = 0;      // of the group, parked until something is ready
+  int64_t last_pop_ms_ago = 0;
+  bool paused = false;  // by maintenance
+};
+
 // What a read of the tail has told. Not ok: nothing, the next one tells it.
 struct TailNews {
   int64_t read = 0;  // its number
@@ -135,6 +148,8 @@ class PopStateMachine final : public Scheduler::Source {
   // The slots are closed: answers whatever is still on its way.
   void Shutdown();
 
+  LaneBelief BeliefOf(const std::string& queue, const std::string& group,
+                      std::optional<PartitionId> partition) const;
   bool may_wait() const { return may_wait_; }
   size_t waiting() const { return waiting_; }
   size_t open() const { return pops_.size(); }

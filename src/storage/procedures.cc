@@ -233,6 +233,11 @@ const pg::Statement kSetMaintenance{"set_maintenance",
                                     " changed_at = clock_timestamp() RETURNING s.value = 'true'",
                                     {kText, kBool}};
 
+const pg::Statement kClearQueue{"clear_queue",
+                                "SELECT cleared, next_after, next_from, next_upto"
+                                " FROM queen.clear_queue($1, $2, $3, $4, $5, $6)",
+                                {kText, kText, kInt4, kInt8, kInt8, kInt4}};
+
 const pg::Statement kSeek{
     "seek",
     "SELECT moved, next_after FROM queen.seek($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -248,6 +253,34 @@ const pg::Statement kListDeadLetters{
 const pg::Statement kCountDeadLetters{"count_dead_letters",
                                       "SELECT queen.count_dead_letters($1, $2, $3, $4, $5)",
                                       {kText, kText, kText, kTimestampTz, kTimestampTz}};
+
+const pg::Statement kRedriveDeadLetters{
+    "redrive_dead_letters",
+    "SELECT redriven, up_to, queues"
+    " FROM queen.redrive_dead_letters($1, $2, $3, $4, $5, $6, $7)",
+    {kText, kText, kText, kTimestampTz, kTimestampTz, kInt4, kInt8}};
+
+const pg::Statement kPurgeDeadLetters{
+    "purge_dead_letters",
+    "SELECT purged, up_to FROM queen.purge_dead_letters($1, $2, $3, $4, $5, $6)",
+    {kText, kText, kText, kTimestampTz, kTimestampTz, kInt4}};
+
+const pg::Statement kFindMessage{"find_message",
+                                 "SELECT document, payload, meta FROM queen.find_message($1, $2)",
+                                 {kInt4, kText}};
+
+const pg::Statement kDeleteMessage{
+    "delete_message", "SELECT deleted, queue FROM queen.delete_message($1, $2)", {kInt4, kText}};
+
+const pg::Statement kRedriveMessage{
+    "redrive_message",
+    "SELECT queue, consumer_group, message_id FROM queen.redrive_message($1, $2, $3)",
+    {kInt4, kText, kText}};
+
+const pg::Statement kDeadLetterMessage{
+    "dead_letter_message",
+    "SELECT state, queue FROM queen.dead_letter_message($1, $2, $3, $4)",
+    {kInt4, kText, kText, kText}};
 
 const pg::Statement kRecordTrace{"record_trace",
                                  "SELECT queen.record_trace($1, $2, $3, $4, $5, $6, $7)",
@@ -312,5 +345,19 @@ const pg::Statement kSweepMinutes{
 
 const pg::Statement kFlushMinutes{
     "flush_minutes", "SELECT queen.flush_minutes($1, $2)", {kJsonb, kJsonb}};
+
+// ---- the stats job
+
+const pg::Statement kBeginStats{
+    "begin_stats",
+    "SELECT state, wait_ms, since FROM queen.begin_stats($1, $2, $3, $4)",
+    {kUuid, kInt8, kBool, kTimestampTz}};
+
+const pg::Statement kMeasureStats{"measure_stats",
+                                  "SELECT state, next_queue, next_after, carry::text"
+                                  " FROM queen.measure_stats($1, $2, $3, $4, $5)",
+                                  {kUuid, kInt4, kInt4, kJsonb, kInt4}};
+
+const pg::Statement kLeaveStats{"leave_stats", "SELECT queen.leave_stats($1)", {kUuid}};
 
 }  // namespace queen::storage

@@ -102,6 +102,9 @@ extern const pg::Statement kQueueDepths;
 extern const pg::Statement kReadMaintenance;
 // name of the flag ("push_maintenance", "pop_maintenance"), enabled -> enabled
 extern const pg::Statement kSetMaintenance;
+// queue, partition or NULL, after, from, upto (each may be NULL), limit
+//   -> cleared, next_after, next_from, next_upto
+extern const pg::Statement kClearQueue;
 // queue, group, partition or NULL, mode, time, offset, after, limit -> moved, next_after
 extern const pg::Statement kSeek;
 // queue, group, partition, from, to (each may be NULL), limit, offset
@@ -110,6 +113,18 @@ extern const pg::Statement kSeek;
 extern const pg::Statement kListDeadLetters;
 // queue, group, partition, from, to -> count
 extern const pg::Statement kCountDeadLetters;
+// queue, group, partition, from, to, limit, bytes -> redriven, up_to, queues; one step
+extern const pg::Statement kRedriveDeadLetters;
+// queue, group, partition, from, to, limit -> purged, up_to; one step
+extern const pg::Statement kPurgeDeadLetters;
+// partition, txn -> document, payload, meta; a row if there is such a message
+extern const pg::Statement kFindMessage;
+// partition, txn -> deleted, queue
+extern const pg::Statement kDeleteMessage;
+// partition, txn, group or NULL -> queue, consumer_group, message_id of each that was pushed again
+extern const pg::Statement kRedriveMessage;
+// partition, txn, group, error -> state, queue
+extern const pg::Statement kDeadLetterMessage;
 // partition, txn, group, event_type, data, names, worker -> id
 extern const pg::Statement kRecordTrace;
 // partition, txn
@@ -146,5 +161,14 @@ extern const pg::Statement kSweepMinutes;
 
 // rows of queen.broker_minutes, rows of queen.queue_minutes (JSON arrays) -> the database's clock
 extern const pg::Statement kFlushMinutes;
+
+// ---- the stats job
+
+// holder, interval in ms, hurry, since or NULL -> state, wait_ms, since
+extern const pg::Statement kBeginStats;
+// holder, queue, after, carry or NULL, probes -> state, next_queue, next_after, carry
+extern const pg::Statement kMeasureStats;
+// holder -> whether it was the holder
+extern const pg::Statement kLeaveStats;
 
 }  // namespace queen::storage

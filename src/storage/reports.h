@@ -5,4 +5,36 @@
 
 #include "pg/statement.h"
 
-namespace queen::storage {}  // namespace queen::storage
+namespace queen::storage {
+
+// ---- numbers of queues and groups; a limit that is NULL: everything
+
+// ->
+extern const pg::Statement kReportStats;
+extern const pg::Statement kReportOverview;
+// namespace, task (each may be NULL), limit, offset
+extern const pg::Statement kReportQueues;
+// queue, limit, offset
+extern const pg::Statement kReportQueue;
+// queue, probes
+extern const pg::Statement kReportDepth;
+// limit, offset
+extern const pg::Statement kReportNamespaces;
+extern const pg::Statement kReportTasks;
+// queue or NULL, by lag, limit, offset
+extern const pg::Statement kReportPartitions;
+// limit, offset
+extern const pg::Statement kReportGroups;
+// group, limit, offset
+extern const pg::Statement kReportGroup;
+// seconds, limit, offset
+extern const pg::Statement kReportLagging;
+
+// ---- messages and lanes
+
+// queue, partition, namespace, task, status, from, to (each may be NULL), limit, offset
+extern const pg::Statement kReportMessages;
+// queue, partition, group
+extern const pg::Statement kReportLane;
+
+}  // namespace queen::storage

@@ -1,5 +1,7 @@
 """What brokers write down about each minute agrees with what their clients did."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from support.process import wait_until
@@ -110,3 +112,78 @@ def test_a_broker_that_stops_writes_what_it_did_last(make_metered, postgres):
     ledger.ack(broker, ledger.pop(broker, 2))
     broker.stop()
     assert ledger.written(postgres) == ledger.counts
+
+
+def series(broker, path, key):
+    reply = broker.get(f"/api/v1/{path}")
+    assert reply.status == 200, reply
+    return reply.json()[key] if key else reply.json()
+
+
+def total(points, field):
+    return sum(point[field] for point in points)
+
+
+def test_every_page_shows_the_same_numbers(make_metered, postgres):
+    broker = make_metered(EVICTION_INTERVAL="100").start()
+    ledger = Ledger("pages.same")
+    load(ledger, broker, "a")
+    ledger.wait_written(postgres)
+    counts = ledger.counts
+    settled = counts["acked"] + counts["dead_lettered"]
+    for query in ("", f"?queue={ledger.queue}", "?namespace=pages", "?task=same", "?interval=hour"):
+        points = series(broker, f"status{query}", "throughput")
+        assert (total(points, "ingested"), total(points, "processed")) == (counts["pushed"], settled), query
+    assert total(series(broker, "status?namespace=other", "throughput"), "ingested") == 0
+    points = series(broker, "analytics/worker-metrics", "timeSeries")
+    assert total(points, "pushMessages") == counts["pushed"]
+    assert total(points, "popMessages") == counts["popped"] == total(points, "lagCount")
+    assert total(points, "ackSuccess") == counts["acked"]
+    assert total(points, "ackFailed") == counts["failed"]
+    points = series(broker, f"analytics/queue-ops?queue={ledger.queue}", "series")
+    assert total(points, "pushMessages") == counts["pushed"]
+    assert total(points, "duplicates") == counts["duplicates"]
+    assert total(points, "popMessages") == counts["popped"]
+    assert total(points, "ackMessages") == counts["acked"] + counts["failed"]
+    assert total(series(broker, f"analytics/queue-lag?queue={ledger.queue}", None), "popCount") == counts["popped"]
+    replicas = series(broker, "analytics/system-metrics", "replicas")
+    assert [replica["port"] for replica in replicas] == [broker.port]
+    last = [point for point in replicas[0]["timeSeries"] if point["sampleCount"]][-1]["metrics"]
+    assert last["memory"]["rss_bytes"]["last"] > 1 << 20 and last["database"]["pool_size"]["last"] >= 4
+    workers = series(broker, "status", "workers")
+    assert [worker["workerId"] for worker in workers] == [broker.port] and workers[0]["workers"] == 2
+    # What retention removes is on its page, by cause.
+    broker.post("/api/v1/configure", {"queue": ledger.queue, "options": {"maxWaitTimeSeconds": 1}})
+    wait_until(lambda: series(broker, f"analytics/retention?queue={ledger.queue}", "totals")["evictionMsgs"]
+               == counts["pushed"], what="the eviction of everything")
+
+
+def test_pops_that_wait_are_seen_at_the_broker_they_wait_at(make_metered, postgres):
+    one, two = make_metered().start(), make_metered().start()
+    with ThreadPoolExecutor() as clients:
+        waiting = clients.submit(one.get, "/api/v1/pop/queue/parked.here?wait=true&timeout=20000")
+        wait_until(lambda: total(series(two, "analytics/queue-parked-replicas", "series"), "maxParkedCount") == 1,
+                   what="the waiting pop")
+        parked = {(point["queueName"], point["workerId"])
+                  for point in series(two, "analytics/queue-parked-replicas", "series")}
+        assert parked == {("parked.here", one.port)}
+        one.post("/api/v1/push", {"items": [{"queue": "parked.here", "payload": 1}]})
+        assert waiting.result().status == 200
+
+
+def test_what_was_done_while_postgresql_was_away_is_written_when_it_is_back(make_metered, postgres):
+    broker = make_metered().start()
+    ledger = Ledger("minutes.away")
+    ledger.push(broker, "1", "2")
+    ledger.wait_written(postgres)
+    postgres.stop()
+    wait_until(lambda: broker.get("/health").status == 503, what="the broker to notice")
+    reply = broker.post("/api/v1/push", {"items": [{"queue": ledger.queue, "payload": 3, "transactionId": "3"}]})
+    assert [item["status"] for item in reply.json()] == ["buffered"], reply
+    postgres.start()
+    wait_until(lambda: broker.get("/health").status == 200, what="the broker to notice")
+    wait_until(lambda: broker.get("/api/v1/status/buffers").json()["pending"] == 0, what="the replay")
+    assert len(ledger.pop(broker, 10, "&autoAck=true")) == 3
+    ledger.wait_written(postgres)
+    # Taken once, whether stored at once or by way of the file.
+    assert analytics(broker, ledger.queue)["totals"]["ingested"] == 3

@@ -1,0 +1,67 @@
+-- requires: api_time, ids, lane_numbers, stats_age
+-- The groups of all queues by name and queue, from the measured numbers. p_limit NULL: all. States:
+--   Lagging  a message waits for it for more than five minutes
+--   Dead     so does one, and the group has neither taken nor settled anything for an hour
+--   Stable   neither
+CREATE OR REPLACE FUNCTION queen.report_groups(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT coalesce(json_agg(json_build_object(
+               'name', c.name, 'topics', json_build_array(c.queue_name), 'queueName', c.queue_name,
+               'members', coalesce(s.leased_partitions, 0), 'partitionsWithLag', coalesce(s.lagging_partitions, 0),
+               'totalLag', coalesce(s.pending, 0), 'maxTimeLag', coalesce(l.seconds, 0),
+               'state', CASE WHEN coalesce(l.seconds, 0) <= 300 THEN 'Stable'
+                             WHEN greatest(s.last_change_at, c.created_at) < l.now - interval '1 hour' THEN 'Dead' ELSE 'Lagging' END,
+               'subscriptionMode', CASE c.start_mode WHEN 'time' THEN 'timestamp' ELSE c.start_mode END,
+               'subscriptionTimestamp', queen.api_time(c.start_time), 'subscriptionCreatedAt', queen.api_time(c.created_at))
+               ORDER BY c.name, c.queue_name), '[]')
+    FROM (SELECT g.*, q.name AS queue_name FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id
+          ORDER BY g.name, q.name LIMIT p_limit OFFSET p_offset) c
+    LEFT JOIN queen.group_stats s ON s.queue_id = c.queue_id AND s.group_id = c.id
+    CROSS JOIN LATERAL (
+        SELECT n.now, queen.seconds_since(s.oldest_unconsumed_at, n.now) AS seconds FROM (SELECT clock_timestamp() AS now) n OFFSET 0) l
+$$;
+
+-- One group on each of its queues, partition by partition, as it is at this moment: an object by the names of queues.
+-- p_limit NULL: all partitions. An unknown group has none.
+--   workerId       the lease that lives
+--   totalConsumed  how many messages of the partition are behind the group, by their offsets
+CREATE OR REPLACE FUNCTION queen.report_group(p_group text, p_limit int, p_offset int) RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_ids int[];
+BEGIN
+    v_ids := ARRAY(SELECT p.id FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id JOIN queen.partitions p ON p.queue_id = q.id
+                   WHERE g.name = p_group ORDER BY q.name, p.name LIMIT p_limit OFFSET p_offset);
+    RETURN (
+        SELECT coalesce(json_object_agg(c.name, json_build_object('partitions', c.partitions) ORDER BY c.name), '{}')
+        FROM (SELECT q.name, json_agg(json_build_object(
+                         'partition', p.name, 'workerId', n.lease_id, 'lastConsumedAt', queen.api_time(n.changed_at),
+                         'totalConsumed', n.cursor + coalesce(bit_count(n.settled), 0), 'offsetLag', n.amount,
+                         'timeLagSeconds', coalesce(queen.seconds_since(n.oldest_at, v_now), 0),
+                         'leaseActive', n.lease_id IS NOT NULL) ORDER BY p.name) AS partitions
+              FROM queen.lane_numbers(v_ids, p_group, v_now) n
+              JOIN queen.partitions p ON p.id = n.partition_id
+              JOIN queen.queues q ON q.id = n.queue_id
+              WHERE n.group_id IS NOT NULL GROUP BY q.name) c);
+END $$;
+
+-- The lanes in which a message has been waiting for more than p_seconds, the longest first, as measured; who holds them
+-- and when the group last did something there is of this moment.
+CREATE OR REPLACE FUNCTION queen.report_lagging(p_seconds bigint, p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT coalesce(json_agg(json_build_object(
+               'consumer_group', c.group_name, 'queue_name', c.queue_name, 'partition_name', c.partition_name,
+               'partition_id', queen.partition_uuid(c.partition_id), 'worker_id', CASE WHEN r.lease_until > c.now THEN r.lease_id END,
+               'offset_lag', c.pending, 'time_lag_seconds', queen.seconds_since(c.oldest_unconsumed_at, c.now),
+               'lag_hours', round(queen.seconds_since(c.oldest_unconsumed_at, c.now) / 3600.0, 2),
+               'oldest_unconsumed_at', queen.api_time(c.oldest_unconsumed_at), 'last_consumed_at', queen.api_time(r.changed_at))
+               ORDER BY c.oldest_unconsumed_at), '[]')
+    FROM (SELECT l.*, q.name AS queue_name, p.name AS partition_name, g.name AS group_name, n.now
+          FROM (SELECT clock_timestamp() AS now) n
+          JOIN queen.lane_lags l ON l.oldest_unconsumed_at < n.now - p_seconds * interval '1 second'
+          JOIN queen.queues q ON q.id = l.queue_id
+          JOIN queen.partitions p ON p.id = l.partition_id
+          JOIN queen.groups g ON g.id = l.group_id
+          ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset) c
+    LEFT JOIN LATERAL (
+        SELECT x.lease_id, x.lease_until, x.changed_at FROM queen.progress x
+        WHERE x.partition_id = c.partition_id AND x.group_id = c.group_id ORDER BY x.epoch DESC LIMIT 1) r ON true
+$$;

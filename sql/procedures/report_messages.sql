@@ -1,0 +1,107 @@
+-- requires: api_time, ids, list_dead_letters, message_states, newest_messages
+-- GET /api/v1/messages: a page of stored messages, newest first, without their payloads. Each filter may be NULL.
+--   p_status   pending, processing, completed or dead_letter (message_status): among the newest 5,000 messages that
+--              the other filters leave, from where the first of that status can be; dead letters are found by
+--              themselves, newest death first
+-- REQUIRES: p_offset + p_limit <= 5,000
+CREATE OR REPLACE FUNCTION queen.report_messages(p_queue text, p_partition text, p_namespace text, p_task text, p_status text,
+    p_from timestamptz, p_to timestamptz, p_limit int, p_offset int)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_look_max   CONSTANT int := 5000;
+    v_now        timestamptz := clock_timestamp();
+    v_ids        int[];
+    v_belows     bigint[];
+    v_partitions int[];
+    v_seqs       bigint[];
+    v_page       int[];       -- places in these
+    v_queues     int[];
+BEGIN
+    v_ids := queen.recent_partitions(p_queue, p_partition, p_namespace, p_task, CASE WHEN p_status IS NULL THEN 10000 ELSE 2000 END);
+    IF p_status = 'dead_letter' THEN
+        SELECT array_agg(d.partition_id ORDER BY d.failed_at DESC), array_agg(d.seq ORDER BY d.failed_at DESC) INTO v_partitions, v_seqs
+        FROM queen.recent_dead_messages(v_ids, p_from, p_to, v_look_max) d;
+    ELSE
+        IF p_status IN ('processing', 'completed') THEN  -- nothing behind what the groups have reached
+            v_belows := ARRAY(SELECT coalesce(max(CASE WHEN p_status = 'completed' THEN s.cursor + coalesce(length(s.settled), 0)
+                                                       ELSE s.lease_end END), 0)
+                              FROM unnest(v_ids) WITH ORDINALITY AS u(id, ordinal)
+                              JOIN queen.partitions p ON p.id = u.id
+                              LEFT JOIN queen.groups g ON g.queue_id = p.queue_id
+                              LEFT JOIN LATERAL (SELECT r.cursor, r.settled, r.lease_end FROM queen.progress r
+                                                 WHERE r.partition_id = p.id AND r.group_id = g.id ORDER BY r.epoch DESC LIMIT 1) s ON true
+                              GROUP BY u.ordinal ORDER BY u.ordinal);
+        END IF;
+        SELECT array_agg(n.partition_id ORDER BY n.created_at DESC, n.partition_id), array_agg(n.seq ORDER BY n.created_at DESC, n.partition_id)
+        INTO v_partitions, v_seqs
+        FROM queen.newest_messages(v_ids, v_belows, p_from, p_to, CASE WHEN p_status IS NULL THEN p_offset + p_limit ELSE v_look_max END) n;
+    END IF;
+    IF p_status IS NULL THEN
+        v_page := ARRAY(SELECT generate_series(p_offset + 1, least(p_offset + p_limit, coalesce(cardinality(v_seqs), 0))));
+    ELSE
+        v_page := ARRAY(SELECT m.place::int FROM unnest(v_partitions, v_seqs) WITH ORDINALITY AS m(partition_id, seq, place)
+                        LEFT JOIN (SELECT t.partition_id, t.seq, array_agg(t.state) AS states
+                                   FROM queen.message_states(v_partitions, v_seqs, v_now) t GROUP BY t.partition_id, t.seq) s
+                            ON s.partition_id = m.partition_id AND s.seq = m.seq
+                        WHERE queen.message_status(s.states) = p_status ORDER BY m.place LIMIT p_limit OFFSET p_offset);
+    END IF;
+    SELECT array_agg(v_partitions[u.place] ORDER BY u.i), array_agg(v_seqs[u.place] ORDER BY u.i)
+    INTO v_partitions, v_seqs FROM unnest(v_page) WITH ORDINALITY AS u(place, i);
+    v_queues := CASE WHEN p_queue IS NOT NULL THEN ARRAY(SELECT q.id FROM queen.queues q WHERE q.name = p_queue)
+                     ELSE ARRAY(SELECT DISTINCT p.queue_id FROM queen.partitions p WHERE p.id = ANY (v_partitions)) END;
+
+    RETURN json_build_object(
+        'messages', coalesce((
+            SELECT json_agg(queen.message_summary(m.partition_id, m.seq, s.groups, v_now) ORDER BY m.place)
+            FROM unnest(v_partitions, v_seqs) WITH ORDINALITY AS m(partition_id, seq, place)
+            LEFT JOIN (SELECT t.partition_id, t.seq, json_agg(json_build_object('name', t.group_name, 'state', t.state,
+                              'leaseExpiresAt', queen.api_time(t.lease_until))) AS groups
+                       FROM queen.message_states(v_partitions, v_seqs, v_now) t GROUP BY t.partition_id, t.seq) s
+                ON s.partition_id = m.partition_id AND s.seq = m.seq), '[]'),
+        'mode', queen.consumption_mode(v_queues))::text;
+END $$;
+
+-- Messages of the given partitions that are dead letters of some group and still stored, the last death first.
+CREATE OR REPLACE FUNCTION queen.recent_dead_messages(p_partitions int[], p_from timestamptz, p_to timestamptz, p_count int)
+RETURNS TABLE (partition_id int, seq bigint, failed_at timestamptz) LANGUAGE sql STABLE AS $$
+    SELECT l.partition_id, l.seq, max(l.failed_at)
+    FROM (SELECT d.partition_id, d.seq, d.failed_at FROM queen.dead_letters d
+          JOIN queen.groups g ON g.id = d.group_id
+          WHERE d.partition_id = ANY (p_partitions) AND (p_from IS NULL OR d.created_at >= p_from) AND (p_to IS NULL OR d.created_at <= p_to)
+          ORDER BY d.failed_at DESC LIMIT p_count) l
+    WHERE EXISTS (
+        SELECT FROM (SELECT s.base_seq, s.count, s.payloads FROM queen.segments s
+                     WHERE s.partition_id = l.partition_id AND s.base_seq <= l.seq ORDER BY s.base_seq DESC LIMIT 1) s
+        WHERE l.seq < s.base_seq + s.count AND s.payloads IS NOT NULL)
+    GROUP BY l.partition_id, l.seq
+$$;
+
+-- One message of the list; p_groups is what message_states says of it, a JSON array.
+CREATE OR REPLACE FUNCTION queen.message_summary(p_partition_id int, p_seq bigint, p_groups json, p_now timestamptz)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object(
+        'id', i.id, 'transactionId', coalesce(nullif(l.txn, ''), i.id::text), 'partitionId', queen.partition_uuid(p.id),
+        'queuePath', q.name || '/' || p.name, 'queue', q.name, 'partition', p.name, 'namespace', q.namespace, 'task', q.task,
+        'status', queen.message_status(g.states), 'queueStatus', g.queue_state,
+        'busStatus', json_build_object('consumedBy', g.consumed, 'totalGroups', g.total),
+        'traceId', l.meta->>'traceId', 'producerSub', l.meta->>'producerSub', 'queuePriority', q.priority,
+        'createdAt', queen.api_time(i.at), 'leaseExpiresAt', g.lease_until)
+    FROM queen.partitions p
+    JOIN queen.queues q ON q.id = p.queue_id
+    CROSS JOIN LATERAL (
+        SELECT s.base_seq, s.created_at, s.txns, s.meta FROM queen.segments s
+        WHERE s.partition_id = p.id AND s.base_seq <= p_seq ORDER BY s.base_seq DESC LIMIT 1) s
+    CROSS JOIN LATERAL (
+        SELECT split_part(s.txns, E'\n', (p_seq - s.base_seq)::int + 1) AS txn,
+               nullif(split_part(s.meta, E'\n', (p_seq - s.base_seq)::int + 1), '')::json AS meta OFFSET 0) l
+    CROSS JOIN LATERAL (
+        SELECT s.created_at + (p_seq - s.base_seq) * interval '1 microsecond' AS at,
+               queen.message_id(s.created_at + (p_seq - s.base_seq) * interval '1 microsecond', p.id, p_seq) AS id OFFSET 0) i
+    CROSS JOIN LATERAL (
+        SELECT array_agg(x->>'state') AS states, max(x->>'state') FILTER (WHERE x->>'name' = '__QUEUE_MODE__') AS queue_state,
+               count(*) FILTER (WHERE x->>'name' <> '__QUEUE_MODE__') AS total,
+               count(*) FILTER (WHERE x->>'name' <> '__QUEUE_MODE__' AND x->>'state' = 'completed') AS consumed,
+               max(x->>'leaseExpiresAt') AS lease_until
+        FROM json_array_elements(p_groups) x) g
+    WHERE p.id = p_partition_id
+$$;

@@ -1,0 +1,77 @@
+-- requires: api_time, ids, lane_numbers, stats_age
+-- What these partitions hold at this moment, a row each. Cost: a few index probes per partition and group.
+CREATE OR REPLACE FUNCTION queen.partition_numbers(p_partitions int[])
+RETURNS TABLE (partition_id int, total bigint, pending bigint, processing bigint, failed bigint, dead_letters bigint,
+               oldest_at timestamptz, newest_at timestamptz)
+LANGUAGE sql STABLE AS $$
+    WITH lane AS MATERIALIZED (
+        SELECT * FROM queen.lane_numbers(p_partitions, NULL, clock_timestamp())
+    ), failed AS (
+        SELECT l.partition_id, count(DISTINCT f.seq) AS messages
+        FROM lane l CROSS JOIN LATERAL unnest(l.failed_seqs) AS f(seq) GROUP BY l.partition_id
+    )
+    SELECT l.partition_id, min(l.amount) FILTER (WHERE l.group_id IS NULL),
+           queen.partition_pending(min(l.amount) FILTER (WHERE l.group_id IS NULL),
+               array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL), array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
+               array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)),
+           coalesce(queen.partition_processing(array_agg(l.cursor), array_agg(l.lease_end), array_agg(l.not_leased),
+               array_agg(l.processing)), 0),
+           coalesce(min(f.messages), 0), coalesce(sum(l.dead_letters), 0)::bigint,
+           min(l.oldest_at) FILTER (WHERE l.group_id IS NULL), max(l.newest_at)
+    FROM lane l LEFT JOIN failed f ON f.partition_id = l.partition_id GROUP BY l.partition_id
+$$;
+
+-- The same as replies write it.
+CREATE OR REPLACE FUNCTION queen.partition_stats(p_total bigint, p_pending bigint, p_processing bigint, p_failed bigint, p_dead_letters bigint)
+RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT json_build_object('total', p_total, 'pending', p_pending, 'processing', p_processing, 'completed', p_total - p_pending,
+                             'failed', p_failed, 'deadLetter', p_dead_letters)
+$$;
+
+-- A page of partitions, as they are at this moment. By name within their queues, in the order the queues were made;
+-- p_by_lag: only those that lagged when it was last measured, the one whose message waits longest first. p_queue NULL:
+-- of all queues. NULL: no such queue.
+CREATE OR REPLACE FUNCTION queen.report_partitions(p_queue text, p_by_lag boolean, p_limit int, p_offset int)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_queue_id int;
+    v_ids      int[];
+    v_total    bigint;
+BEGIN
+    IF p_queue IS NOT NULL THEN
+        SELECT q.id INTO v_queue_id FROM queen.queues q WHERE q.name = p_queue;
+        IF NOT FOUND THEN RETURN NULL; END IF;
+    END IF;
+    IF p_by_lag AND v_queue_id IS NOT NULL THEN
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l JOIN queen.partitions p ON p.id = l.partition_id
+                       WHERE l.queue_id = v_queue_id AND queen.is_most_stuck(l)
+                       ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
+    ELSIF p_by_lag THEN
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l JOIN queen.partitions p ON p.id = l.partition_id
+                       WHERE queen.is_most_stuck(l) ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
+    ELSE
+        v_ids := ARRAY(SELECT p.id FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
+                       WHERE v_queue_id IS NULL OR p.queue_id = v_queue_id
+                       ORDER BY p.queue_id, p.name LIMIT p_limit OFFSET p_offset);
+    END IF;
+    SELECT coalesce(sum(s.partitions), 0) INTO v_total FROM queen.queue_stats s JOIN queen.queues q ON q.id = s.queue_id
+    WHERE v_queue_id IS NULL OR s.queue_id = v_queue_id;
+    RETURN (
+        SELECT json_build_object('partitions', coalesce(json_agg(json_build_object(
+                   'id', queen.partition_uuid(p.id), 'name', p.name, 'queue', q.name, 'namespace', q.namespace, 'task', q.task,
+                   'createdAt', queen.api_time(p.created_at),
+                   'stats', queen.partition_stats(n.total, n.pending, n.processing, n.failed, n.dead_letters),
+                   'messages', json_build_object('total', n.total, 'pending', n.pending, 'processing', n.processing),
+                   'oldestMessage', queen.api_time(n.oldest_at), 'newestMessage', queen.api_time(n.newest_at)) ORDER BY u.place), '[]'),
+               'total', v_total, 'pagination', json_build_object('limit', p_limit, 'offset', p_offset), 'statsAge', queen.stats_age())
+        FROM unnest(v_ids) WITH ORDINALITY AS u(id, place)
+        JOIN queen.partitions p ON p.id = u.id
+        JOIN queen.queues q ON q.id = p.queue_id
+        JOIN queen.partition_numbers(v_ids) n ON n.partition_id = p.id);
+END $$;
+
+-- Whether no other group waits longer on the partition.
+CREATE OR REPLACE FUNCTION queen.is_most_stuck(p_lane queen.lane_lags) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT NOT EXISTS (SELECT FROM queen.lane_lags x WHERE x.queue_id = p_lane.queue_id AND x.partition_id = p_lane.partition_id
+                       AND (x.oldest_unconsumed_at, x.group_id) < (p_lane.oldest_unconsumed_at, p_lane.group_id))
+$$;

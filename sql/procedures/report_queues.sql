@@ -1,0 +1,38 @@
+-- requires: api_time, ids, stats_age
+-- The queues by name, from the measured numbers; each filter may be NULL. p_limit NULL: all.
+CREATE OR REPLACE FUNCTION queen.report_queues(p_namespace text, p_task text, p_limit int, p_offset int)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('queues', coalesce(json_agg(json_build_object(
+               'id', queen.queue_uuid(c.id), 'name', c.name, 'namespace', c.namespace, 'task', c.task,
+               'createdAt', queen.api_time(c.created_at), 'partitions', coalesce(s.partitions, 0),
+               'messages', json_build_object('total', coalesce(s.stored, 0), 'pending', coalesce(s.pending, 0),
+                                             'processing', coalesce(s.processing, 0))) ORDER BY c.name), '[]'),
+           'statsAge', queen.stats_age())
+    FROM (SELECT q.id, q.name, q.namespace, q.task, q.created_at FROM queen.queues q
+          WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)
+          ORDER BY q.name LIMIT p_limit OFFSET p_offset) c
+    LEFT JOIN queen.queue_stats s ON s.queue_id = c.id
+$$;
+
+-- The namespaces and the tasks that queues name, with what their queues come to.
+CREATE OR REPLACE FUNCTION queen.report_namespaces(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('namespaces', coalesce(json_agg(json_build_object(
+               'namespace', c.name, 'queues', c.queues, 'partitions', c.partitions,
+               'messages', json_build_object('total', c.stored, 'pending', c.pending)) ORDER BY c.name), '[]'),
+           'statsAge', queen.stats_age())
+    FROM (SELECT q.namespace AS name, count(*) AS queues, coalesce(sum(s.partitions), 0) AS partitions,
+                 coalesce(sum(s.stored), 0) AS stored, coalesce(sum(s.pending), 0) AS pending
+          FROM queen.queues q LEFT JOIN queen.queue_stats s ON s.queue_id = q.id
+          WHERE q.namespace <> '' GROUP BY q.namespace ORDER BY q.namespace LIMIT p_limit OFFSET p_offset) c
+$$;
+
+CREATE OR REPLACE FUNCTION queen.report_tasks(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('tasks', coalesce(json_agg(json_build_object(
+               'task', c.name, 'queues', c.queues, 'partitions', c.partitions,
+               'messages', json_build_object('total', c.stored, 'pending', c.pending)) ORDER BY c.name), '[]'),
+           'statsAge', queen.stats_age())
+    FROM (SELECT q.task AS name, count(*) AS queues, coalesce(sum(s.partitions), 0) AS partitions,
+                 coalesce(sum(s.stored), 0) AS stored, coalesce(sum(s.pending), 0) AS pending
+          FROM queen.queues q LEFT JOIN queen.queue_stats s ON s.queue_id = q.id
+          WHERE q.task <> '' GROUP BY q.task ORDER BY q.task LIMIT p_limit OFFSET p_offset) c
+$$;

@@ -1,0 +1,149 @@
+-- clear_queue: removes what some group has still to consume, and nothing else; ends and clocks stay.
+
+-- All steps of at most p_limit; how many messages.
+CREATE FUNCTION test.clear(p_queue text, p_partition text DEFAULT NULL, p_limit int DEFAULT 500) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE v record; v_after int := 0; v_from bigint; v_upto bigint; v_count bigint := 0; v_steps int := 0;
+BEGIN
+    LOOP
+        SELECT * INTO STRICT v FROM queen.clear_queue(p_queue, p_partition, v_after, v_from, v_upto, p_limit);
+        v_count := v_count + v.cleared;
+        EXIT WHEN v.next_after IS NULL;
+        v_after := v.next_after; v_from := v.next_from; v_upto := v.next_upto; v_steps := v_steps + 1;
+        ASSERT v_steps < 1000, 'the steps do not end';
+    END LOOP;
+    RETURN v_count;
+END $$;
+
+-- What is stored of a partition, by offsets.
+CREATE FUNCTION test.stored(p_partition int) RETURNS bigint[] LANGUAGE sql AS $$
+    SELECT coalesce(array_agg(m.seq ORDER BY m.seq), '{}') FROM queen.messages m JOIN queen.partitions p ON p.name = m.partition
+    JOIN queen.queues q ON q.id = p.queue_id AND q.name = m.queue WHERE p.id = p_partition $$;
+
+CREATE FUNCTION test.count_stored(p_partition int) RETURNS bigint LANGUAGE sql AS $$
+    SELECT amount FROM queen.lane_numbers(ARRAY[p_partition], NULL, clock_timestamp()) WHERE group_id IS NULL $$;
+CREATE FUNCTION test.count_pending(p_partition int, p_group int) RETURNS bigint LANGUAGE sql AS $$
+    SELECT amount FROM queen.lane_numbers(ARRAY[p_partition], NULL, clock_timestamp()) WHERE group_id = p_group $$;
+
+-- Without groups and with groups that have passed nothing: everything goes, offsets and times go on.
+DO $$
+DECLARE v_id int := test.partition('clear'); v_end timestamptz; v_group int; v_new int;
+BEGIN
+    ASSERT test.clear('clear') = 0 AND test.clear('unknown') = 0 AND test.clear('clear', 'unknown') = 0;
+    PERFORM test.push(v_id, 3, E'a\nb\nc'), test.push(v_id, 2);
+    SELECT max(created_at + count * interval '1 us') INTO v_end FROM queen.segments WHERE partition_id = v_id;
+    ASSERT test.clear('clear') = 5 AND test.stored(v_id) = '{}' AND test.count_stored(v_id) = 0 AND test.clear('clear') = 0;
+    ASSERT NOT EXISTS (SELECT FROM queen.holes) AND NOT EXISTS (SELECT FROM queen.dedup WHERE partition_id = v_id);
+    v_group := test.groupid('clear');
+    ASSERT (test.pop(v_id, v_group)).state = 'empty', 'a new group gets what was cleared';
+    ASSERT test.push(v_id, 2, E'a\nx') = 5, 'an offset is used again';
+    ASSERT (SELECT max(created_at) FROM queen.segments WHERE partition_id = v_id) >= v_end;
+    ASSERT test.count_pending(v_id, v_group) = 2;
+    ASSERT (test.pop(v_id, v_group)).seqs = '{5,6}';
+END $$;
+
+-- What all groups have passed stays; a message of a segment is as good as a segment.
+DO $$
+DECLARE
+    v_id int := test.partition('kept'); v_g int := test.groupid('kept', 'g'); v_h int := test.groupid('kept', 'h'); v_new int;
+    v_lease uuid := gen_random_uuid(); v_other uuid := gen_random_uuid(); v test.delivery;
+BEGIN
+    PERFORM test.push(v_id, 4, E'a\nb\nc\nd'), test.push(v_id, 4), test.push(v_id, 4);
+    PERFORM test.pop(v_id, v_g, p_batch => 7, p_auto_ack => true), test.pop(v_id, v_h, p_batch => 2, p_auto_ack => true);
+    PERFORM test.pop(v_id, v_h, v_lease, 3), test.pop(v_id, v_g, v_other, 1);
+    ASSERT test.clear('kept', 'Default') = 10, 'of 12, both have passed 2';
+    ASSERT test.stored(v_id) = '{0,1}' AND test.count_stored(v_id) = 2;
+    ASSERT (SELECT (base_seq, count) = (2, 10) FROM queen.holes WHERE partition_id = v_id);
+    ASSERT test.available(v_id, v_g) = 'empty' AND test.available(v_id, v_h) = 'empty';
+    ASSERT (SELECT state FROM test.ack(v_id, v_h, v_lease, '{2}')) = 'refused', 'the lease lives';
+    -- what stays is still a duplicate, what went is not
+    ASSERT (SELECT status FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['b'])) = 'duplicate';
+    ASSERT test.push(v_id, 1, 'c') = 12;
+    ASSERT (test.pop(v_id, v_h)).seqs = '{12}' AND (test.pop(v_id, v_g)).seqs = '{12}', 'a group is stuck';
+
+    -- a later group reads what stayed, and then what is new, each in a lease of its own
+    v_new := test.groupid('kept', 'new');
+    ASSERT test.count_pending(v_id, v_new) = 3;
+    v := test.pop(v_id, v_new, v_lease, 10);
+    ASSERT v.seqs = '{0,1}' AND v.lease_end = 2 AND v.ready_in_ms = 0, v::text;
+    ASSERT (SELECT released FROM test.ack(v_id, v_new, v_lease, '{0,1}')), 'the hole holds the lease';
+    ASSERT (test.pop(v_id, v_new, v_lease)).seqs = '{12}';
+    PERFORM test.ack(v_id, v_new, v_lease, '{12}');
+    ASSERT test.available(v_id, v_new) = 'empty' AND test.count_pending(v_id, v_new) = 0;
+    PERFORM queen.seek('kept', 'new', NULL, 'offset', NULL, 1, 0, 100);
+    ASSERT test.count_pending(v_id, v_new) = 2;
+    ASSERT (test.pop(v_id, v_new, p_batch => 10, p_auto_ack => true)).seqs = '{1}' AND (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{12}';
+
+    -- holes that touch are one, and blanked rows do not pile up
+    FOR i IN 1..5 LOOP
+        PERFORM test.pop(v_id, g, p_batch => 10, p_auto_ack => true) FROM unnest(ARRAY[v_g, v_h, v_new]) g;
+        UPDATE queen.progress SET lease_until = clock_timestamp() WHERE partition_id = v_id;
+        PERFORM test.pop(v_id, g, p_batch => 10, p_auto_ack => true) FROM unnest(ARRAY[v_g, v_h, v_new]) g;
+        PERFORM test.push(v_id, 3);
+        ASSERT test.clear('kept') = 3;
+    END LOOP;
+    ASSERT test.stored(v_id) = '{0,1,12}' AND test.count_stored(v_id) = 3, test.stored(v_id);
+    ASSERT (SELECT array_agg((base_seq, count)::text ORDER BY base_seq) FROM queen.holes WHERE partition_id = v_id) = '{"(2,10)","(13,15)"}';
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id = v_id) <= 4;
+END $$;
+
+-- What is settled behind a message that is not, goes with it: it is not counted.
+DO $$
+DECLARE v_id int := test.partition('bits'); v_group int := test.groupid('bits'); v_lease uuid := gen_random_uuid();
+BEGIN
+    PERFORM test.push(v_id, 6);
+    PERFORM test.pop(v_id, v_group, v_lease, 5);
+    PERFORM test.ack(v_id, v_group, v_lease, '{0,2}', '{3}', '{failed}');
+    ASSERT test.clear('bits') = 4 AND test.stored(v_id) = '{0}';
+    ASSERT (test.state(v_id, v_group)).lease_id IS NULL AND (test.state(v_id, v_group)).attempt_seqs IS NULL;
+    ASSERT test.push(v_id) = 6 AND (test.pop(v_id, v_group)).seqs = '{6}';
+END $$;
+
+-- In steps of any size, over several partitions and many segments; a push between two steps stays.
+DO $$
+DECLARE v_id int; v_count bigint; v_before bigint[]; v record; v_group int;
+BEGIN
+    FOR v_limit IN 1..12 LOOP
+        FOR i IN 1..4 LOOP
+            v_id := test.partition('steps' || v_limit, 'p' || i);
+            FOR j IN 1..i LOOP PERFORM test.push(v_id, 5); END LOOP;
+        END LOOP;
+        v_group := test.groupid('steps' || v_limit);
+        PERFORM test.pop(v_id, v_group, p_batch => 7, p_auto_ack => true);
+        v_count := test.clear('steps' || v_limit, NULL, v_limit);
+        ASSERT v_count = 43, format('%s: %s', v_limit, v_count);
+        ASSERT test.stored(v_id) = '{0,1,2,3,4,5,6}' AND test.count_stored(v_id) = 7;
+        ASSERT (SELECT sum(amount) FROM queen.lane_numbers(ARRAY(SELECT id FROM queen.partitions p WHERE queue_id = (
+            SELECT id FROM queen.queues WHERE name = 'steps' || v_limit)), NULL, clock_timestamp()) WHERE group_id IS NULL) = 7;
+    END LOOP;
+
+    v_id := test.partition('between');
+    v_group := test.groupid('between');
+    FOR i IN 1..6 LOOP PERFORM test.push(v_id, 2); END LOOP;
+    SELECT * INTO v FROM queen.clear_queue('between', NULL, 0, NULL, NULL, 2);
+    ASSERT v.cleared = 12 AND v.next_after = v_id AND v.next_from = 4 AND v.next_upto = 12, v::text;
+    ASSERT test.push(v_id, 2) = 12;
+    ASSERT (test.pop(v_id, v_group)).seqs = '{12,13}', 'the rest of a clear is delivered';
+    LOOP
+        SELECT * INTO v FROM queen.clear_queue('between', NULL, v.next_after, v.next_from, v.next_upto, 2);
+        ASSERT v.cleared = 0;
+        EXIT WHEN v.next_after IS NULL;
+    END LOOP;
+    ASSERT test.stored(v_id) = '{12,13}' AND test.count_stored(v_id) = 2;
+END $$;
+
+-- Retention takes holes along; deletion leaves none.
+DO $$
+DECLARE v_id int := test.partition('swept'); v_group int := test.groupid('swept');
+BEGIN
+    PERFORM test.push(v_id, 4);
+    PERFORM test.pop(v_id, v_group, p_batch => 2, p_auto_ack => true);
+    PERFORM test.clear('swept'), test.age(v_id, interval '1 hour'), test.push(v_id, 2);
+    ASSERT EXISTS (SELECT FROM queen.holes WHERE partition_id = v_id) AND test.count_stored(v_id) = 4;
+    UPDATE queen.queues SET retention_seconds = 60 WHERE name = 'swept';
+    ASSERT test.count_stored(v_id) = 2;
+    FOR i IN 1..3 LOOP PERFORM queen.sweep_segments(v_id - 1, 1, 1000); END LOOP;
+    ASSERT NOT EXISTS (SELECT FROM queen.holes WHERE partition_id = v_id) AND test.count_stored(v_id) = 2;
+    PERFORM queen.delete_queue('kept');
+    FOR i IN 1..50 LOOP PERFORM queen.sweep_orphans(1000, interval '0'); END LOOP;
+    ASSERT NOT EXISTS (SELECT FROM queen.holes h WHERE NOT EXISTS (SELECT FROM queen.partitions p WHERE p.id = h.partition_id));
+END $$;
