@@ -1,13 +1,17 @@
 -- requires: ids
 -- Which dead letters d are meant, as a condition in SQL: each filter may be NULL. from and to are about when they
--- died. Only of queues, partitions and groups that still exist. The names become ids first (a group is of one
--- queue), so that each filter is a range of an index, and the condition is planned with them.
+-- died. Only of queues, partitions and groups that still exist: those whose letters are still to be swept are in
+-- queen.deletions, usually none. The names become ids first (a group is of one queue), so that each filter is a range
+-- of an index, and the condition is planned with them.
 CREATE OR REPLACE FUNCTION queen.dead_letter_condition(p_queue text, p_group text, p_partition text,
                                                        p_from timestamptz, p_to timestamptz)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_groups     int[];
     v_partitions int[];
+    v_gone       int[] := ARRAY(SELECT x.object_id FROM queen.deletions x WHERE x.kind = 'partition');
+    v_ended      int[] := ARRAY(SELECT x.object_id FROM queen.deletions x WHERE x.kind = 'group'
+                                UNION ALL SELECT g.id FROM queen.deletions x JOIN queen.groups g ON g.queue_id = x.queue_id WHERE x.kind = 'queue');
 BEGIN
     IF p_queue IS NOT NULL OR p_group IS NOT NULL THEN
         v_groups := ARRAY(SELECT g.id FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id
@@ -18,10 +22,11 @@ BEGIN
                               WHERE p.name = p_partition AND (p_queue IS NULL OR q.name = p_queue));
     END IF;
     RETURN concat_ws(' AND ',
-        CASE WHEN v_groups IS NULL THEN 'EXISTS (SELECT FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id WHERE g.id = d.group_id)'
+        'true',
+        CASE WHEN v_groups IS NULL THEN CASE WHEN v_ended <> '{}' THEN format('d.group_id <> ALL (%L)', v_ended) END
              WHEN cardinality(v_groups) = 1 THEN format('d.group_id = %s', v_groups[1])
              ELSE format('d.group_id = ANY (%L)', v_groups) END,
-        CASE WHEN v_partitions IS NULL THEN 'EXISTS (SELECT FROM queen.partitions p WHERE p.id = d.partition_id)'
+        CASE WHEN v_partitions IS NULL THEN CASE WHEN v_gone <> '{}' THEN format('d.partition_id <> ALL (%L)', v_gone) END
              WHEN cardinality(v_partitions) = 1 THEN format('d.partition_id = %s', v_partitions[1])
              ELSE format('d.partition_id = ANY (%L)', v_partitions) END,
         'd.failed_at >= ' || quote_literal(p_from), 'd.failed_at <= ' || quote_literal(p_to));

@@ -5,7 +5,9 @@
 --   failures       how often it has failed and is delivered again (a dead letter has its own count)
 CREATE OR REPLACE FUNCTION queen.message_states(p_partitions int[], p_seqs bigint[], p_now timestamptz)
 RETURNS TABLE (partition_id int, seq bigint, group_id int, group_name text, state text, lease_until timestamptz, failures int)
-LANGUAGE sql STABLE AS $$
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
     WITH lane AS MATERIALIZED (  -- once for all messages of a partition
         SELECT p.id AS partition_id, p.hides, g.id AS group_id, g.name, s.settled, s.attempt_seqs, s.attempt_counts,
                CASE WHEN s.lease_until > p_now THEN s.lease_until END AS lease_until, s.lease_end,
@@ -28,8 +30,8 @@ LANGUAGE sql STABLE AS $$
     JOIN lane l ON l.partition_id = m.partition_id
     LEFT JOIN LATERAL (SELECT x.seq, x.retry_count FROM queen.dead_letters x
                        WHERE x.partition_id = m.partition_id AND x.group_id = l.group_id AND x.seq = m.seq) d ON true
-    WHERE NOT l.hides OR queen.hidden_bits(m.partition_id, l.group_id, m.seq, m.seq + 1) IS NULL
-$$;
+    WHERE NOT l.hides OR queen.hidden_bits(m.partition_id, l.group_id, m.seq, m.seq + 1) IS NULL;
+END $$;
 
 -- The one word for a message that several groups are to have: the first of these that holds in some group. Nobody
 -- reads it: pending.

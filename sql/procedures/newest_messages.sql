@@ -11,11 +11,14 @@ BEGIN
     IF p_queue IS NOT NULL OR p_namespace IS NOT NULL OR p_task IS NOT NULL THEN
         v_queues := ARRAY(SELECT q.id FROM queen.queues q WHERE (p_queue IS NULL OR q.name = p_queue)
                           AND (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task));
-        v_ids := ARRAY(SELECT x.id FROM unnest(v_queues) AS u(id)
-                       CROSS JOIN LATERAL (
-                           SELECT p.id FROM queen.partitions p
-                           WHERE p.queue_id = u.id AND (p_partition IS NULL OR p.name = p_partition)
-                           ORDER BY p.id DESC LIMIT p_limit + 1) x LIMIT p_limit + 1);
+        IF p_partition IS NOT NULL THEN
+            v_ids := ARRAY(SELECT p.id FROM unnest(v_queues) AS u(id)
+                           JOIN queen.partitions p ON p.queue_id = u.id AND p.name = p_partition LIMIT p_limit + 1);
+        ELSE
+            v_ids := ARRAY(SELECT x.id FROM unnest(v_queues) AS u(id)
+                           CROSS JOIN LATERAL (SELECT p.id FROM queen.partitions p WHERE p.queue_id = u.id
+                                               ORDER BY p.id DESC LIMIT p_limit + 1) x LIMIT p_limit + 1);
+        END IF;
     ELSE
         v_ids := ARRAY(SELECT p.id FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
                        WHERE p_partition IS NULL OR p.name = p_partition ORDER BY p.id DESC LIMIT p_limit + 1);

@@ -1,14 +1,15 @@
 -- requires: api_time, ids, list_dead_letters, message_states, newest_messages
 -- GET /api/v1/messages: a page of stored messages, newest first, without their payloads. Each filter may be NULL.
---   p_status   pending, processing, completed or dead_letter (message_status): among the newest 5,000 messages that
+--   p_status   pending, processing, completed or dead_letter (message_status): among the newest 2,000 messages that
 --              the other filters leave, from where the first of that status can be; dead letters are found by
 --              themselves, newest death first
+-- Looks at 2,000 partitions at most (recent_partitions), 1,000 with a status.
 -- REQUIRES: p_offset + p_limit <= 5,000
 CREATE OR REPLACE FUNCTION queen.report_messages(p_queue text, p_partition text, p_namespace text, p_task text, p_status text,
     p_from timestamptz, p_to timestamptz, p_limit int, p_offset int)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_look_max   CONSTANT int := 5000;
+    v_look_min   CONSTANT int := 2000;
     v_now        timestamptz := clock_timestamp();
     v_ids        int[];
     v_belows     bigint[];
@@ -17,11 +18,11 @@ DECLARE
     v_page       int[];       -- places in these
     v_queues     int[];
 BEGIN
-    v_ids := queen.recent_partitions(p_queue, p_partition, p_namespace, p_task, CASE WHEN p_status IS NULL THEN 10000 ELSE 2000 END);
     IF p_status = 'dead_letter' THEN
         SELECT array_agg(d.partition_id ORDER BY d.failed_at DESC), array_agg(d.seq ORDER BY d.failed_at DESC) INTO v_partitions, v_seqs
-        FROM queen.recent_dead_messages(v_ids, p_from, p_to, v_look_max) d;
+        FROM queen.recent_dead_messages(p_queue, p_partition, p_namespace, p_task, p_from, p_to, p_offset + p_limit) d;
     ELSE
+        v_ids := queen.recent_partitions(p_queue, p_partition, p_namespace, p_task, CASE WHEN p_status IS NULL THEN 2000 ELSE 1000 END);
         IF p_status IN ('processing', 'completed') THEN  -- nothing behind what the groups have reached
             v_belows := ARRAY(SELECT coalesce(max(CASE WHEN p_status = 'completed' THEN s.cursor + coalesce(length(s.settled), 0)
                                                        ELSE s.lease_end END), 0)
@@ -34,7 +35,7 @@ BEGIN
         END IF;
         SELECT array_agg(n.partition_id ORDER BY n.created_at DESC, n.partition_id), array_agg(n.seq ORDER BY n.created_at DESC, n.partition_id)
         INTO v_partitions, v_seqs
-        FROM queen.newest_messages(v_ids, v_belows, p_from, p_to, CASE WHEN p_status IS NULL THEN p_offset + p_limit ELSE v_look_max END) n;
+        FROM queen.newest_messages(v_ids, v_belows, p_from, p_to, CASE WHEN p_status IS NULL THEN p_offset + p_limit ELSE greatest(v_look_min, p_offset + p_limit) END) n;
     END IF;
     IF p_status IS NULL THEN
         v_page := ARRAY(SELECT generate_series(p_offset + 1, least(p_offset + p_limit, coalesce(cardinality(v_seqs), 0))));
@@ -61,25 +62,35 @@ BEGIN
         'mode', queen.consumption_mode(v_queues))::text;
 END $$;
 
--- Messages of the given partitions that are dead letters of some group and still stored, the last death first.
-CREATE OR REPLACE FUNCTION queen.recent_dead_messages(p_partitions int[], p_from timestamptz, p_to timestamptz, p_count int)
-RETURNS TABLE (partition_id int, seq bigint, failed_at timestamptz) LANGUAGE sql STABLE AS $$
-    SELECT l.partition_id, l.seq, max(l.failed_at)
-    FROM (SELECT d.partition_id, d.seq, d.failed_at FROM queen.dead_letters d
-          JOIN queen.groups g ON g.id = d.group_id
-          WHERE d.partition_id = ANY (p_partitions) AND (p_from IS NULL OR d.created_at >= p_from) AND (p_to IS NULL OR d.created_at <= p_to)
-          ORDER BY d.failed_at DESC LIMIT p_count) l
-    WHERE EXISTS (
-        SELECT FROM (SELECT s.base_seq, s.count, s.payloads FROM queen.segments s
-                     WHERE s.partition_id = l.partition_id AND s.base_seq <= l.seq ORDER BY s.base_seq DESC LIMIT 1) s
-        WHERE l.seq < s.base_seq + s.count AND s.payloads IS NOT NULL)
-    GROUP BY l.partition_id, l.seq
-$$;
+-- Messages that are dead letters of some group and still stored, the last death first; from and to are about when they
+-- were pushed.
+CREATE OR REPLACE FUNCTION queen.recent_dead_messages(p_queue text, p_partition text, p_namespace text, p_task text,
+    p_from timestamptz, p_to timestamptz, p_count int)
+RETURNS TABLE (partition_id int, seq bigint, failed_at timestamptz) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_condition text := queen.dead_letter_condition(p_queue, NULL, p_partition, NULL, NULL);
+BEGIN
+    IF p_namespace IS NOT NULL OR p_task IS NOT NULL THEN
+        v_condition := v_condition || format(' AND d.group_id = ANY (%L)', ARRAY(
+            SELECT g.id FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id
+            WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)));
+    END IF;
+    RETURN QUERY EXECUTE format($sql$
+        SELECT l.partition_id, l.seq, max(l.failed_at)
+        FROM (SELECT d.partition_id, d.seq, d.failed_at FROM queen.dead_letters d
+              WHERE %s AND d.created_at >= $1 AND d.created_at <= $2 ORDER BY d.failed_at DESC LIMIT $3) l
+        CROSS JOIN LATERAL (SELECT s.base_seq, s.count, s.payloads IS NULL AS blank FROM queen.segments s
+                            WHERE s.partition_id = l.partition_id AND s.base_seq <= l.seq ORDER BY s.base_seq DESC LIMIT 1) s
+        WHERE l.seq < s.base_seq + s.count AND NOT s.blank
+        GROUP BY l.partition_id, l.seq
+        $sql$, v_condition) USING coalesce(p_from, '-infinity'), coalesce(p_to, 'infinity'), p_count;
+END $$;
 
 -- One message of the list; p_groups is what message_states says of it, a JSON array.
 CREATE OR REPLACE FUNCTION queen.message_summary(p_partition_id int, p_seq bigint, p_groups json, p_now timestamptz)
-RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT json_build_object(
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT json_build_object(
         'id', i.id, 'transactionId', coalesce(nullif(l.txn, ''), i.id::text), 'partitionId', queen.partition_uuid(p.id),
         'queuePath', q.name || '/' || p.name, 'queue', q.name, 'partition', p.name, 'namespace', q.namespace, 'task', q.task,
         'status', queen.message_status(g.states), 'queueStatus', g.queue_state,
@@ -103,5 +114,5 @@ RETURNS json LANGUAGE sql STABLE AS $$
                count(*) FILTER (WHERE x->>'name' <> '__QUEUE_MODE__' AND x->>'state' = 'completed') AS consumed,
                max(x->>'leaseExpiresAt') AS lease_until
         FROM json_array_elements(p_groups) x) g
-    WHERE p.id = p_partition_id
-$$;
+    WHERE p.id = p_partition_id);
+END $$;

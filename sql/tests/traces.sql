@@ -15,3 +15,13 @@ BEGIN
     ASSERT (SELECT id FROM queen.list_traces(v_id, 'm1') LIMIT 1) = v_first;
     PERFORM test.fails('SELECT queen.record_trace(-1, ''m'', NULL, ''info'', ''{}'', NULL, NULL)', 'QN404');
 END $$;
+
+-- Replies are limited in bytes, with one trace at least.
+DO $$
+DECLARE v_p int := test.partition('tr.bytes');
+BEGIN
+    PERFORM queen.record_trace(v_p, 'big', NULL, 'info', '"' || repeat('x', 1000) || '"', '{n}', NULL) FROM generate_series(1, 5);
+    ASSERT (SELECT count(*) = 5 FROM queen.list_traces(v_p, 'big')) AND (SELECT count(*) = 3 FROM queen.list_traces(v_p, 'big', 3500))
+       AND (SELECT count(*) = 1 FROM queen.list_traces(v_p, 'big', 1));
+    ASSERT (SELECT count(*) = 2 AND min(total) = 5 FROM queen.list_traces_by_name('n', 100, 1, 2500)) AND (SELECT count(*) = 1 FROM queen.list_traces_by_name('n', 100, 0, 1));
+END $$;
