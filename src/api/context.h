@@ -9,6 +9,7 @@
 #include "admin/requests.h"
 #include "api/health.h"
 #include "api/maintenance.h"
+#include "api/metrics.h"
 #include "api/shared_state.h"
 #include "http/request.h"
 #include "loop/loop.h"
@@ -30,6 +31,8 @@ struct Context {
   std::function<MaintenanceStatus()> maintenance;
   // Asks the sidecars of all workers; answers later on this one's loop.
   std::function<void(SharedStateDone)> shared_state;
+  // Makes one of the two documents elsewhere; answers later on this loop.
+  std::function<void(MetricsFormat, MetricsDone)> metrics;
   const storage::PayloadCipher& cipher;
 };
 

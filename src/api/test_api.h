@@ -209,6 +209,7 @@ class ApiTest : public testing::Test {
                    .pop_paused = {},
                    .maintenance = {},
                    .shared_state = {},
+                   .metrics = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;
