@@ -55,8 +55,8 @@ def pop(broker, queue, query="", status=200):
 
 def ack(broker, message, status):
     """Acks one message."""
-    reply = broker.post("/api/v1/ack", {"transactionId": message["transactionId"], "status": status,
-                                        "partitionId": message["partitionId"], "leaseId": message["leaseId"]})
+    reply = broker.post("/api/v1/ack", {"status": status, **{name: message[name] for name in (
+        "transactionId", "partitionId", "leaseId", "consumerGroup")}})
     assert reply.json()[0]["success"], reply
 
 
@@ -254,6 +254,30 @@ def test_numbers_of_the_database_are_read(broker):
     assert scrape.sum("queen_database_connections") > 0
     assert scrape.has("queen_database_xmin_age") and scrape.has("queen_database_oldest_transaction_seconds")
     assert scrape.sum("queen_database_up") == 1
+
+
+def test_depth_lag_and_age_are_those_of_the_stats_job(served):
+    postgres, broker = served
+    push(broker, "deep", *range(7))
+    push(broker, "deep", "dead")
+    for message in pop(broker, "deep", "batch=3&consumerGroup=slow"):
+        ack(broker, message, "completed")
+    holder = "'00000000-0000-4000-8000-00000000abcd'"
+
+    def measured():
+        """A pass of the job, whoever makes it, and a scrape that knows it."""
+        postgres.psql(f"SELECT queen.begin_stats({holder}, 0, true, NULL)")
+        postgres.psql(f"SELECT queen.measure_stats({holder}, 0, 0, NULL, 1000000)")
+        scrape = Scrape.of(broker)
+        return scrape.sum("queen_group_lag", queue="deep", group="slow") == 5 and scrape
+    scrape = wait_until(measured, what="the numbers of the stats job", interval=0.5)
+    assert scrape.sum("queen_queue_depth", queue="deep") == 5
+    assert scrape.sum("queen_queue_stored_messages", queue="deep") == 8
+    assert scrape.sum("queen_queue_partitions", queue="deep") == 1
+    assert scrape.sum("queen_queue_oldest_age_seconds", queue="deep") > 0
+    assert scrape.sum("queen_group_oldest_age_seconds", queue="deep", group="slow") > 0
+    assert scrape.sum("queen_queue_dead_letters", queue="counted") == 1
+    assert scrape.has("queen_queue_numbers_age_seconds")
 
 
 def test_a_scrape_answers_while_postgresql_is_away(served):
