@@ -22,6 +22,9 @@ class AdminPool {
   void Execute(Loop& caller, pg::Batch batch, pg::BatchCallback callback);
 
   Loop& loop() { return loop_; }
+  // On the loop's thread.
+  pg::Slots::Counts counts() const { return pool_.counts(); }
+  size_t waiting() const { return pool_.waiting(); }
 
  private:
   Loop& loop_;

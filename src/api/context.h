@@ -10,6 +10,7 @@
 #include "api/explain.h"
 #include "api/health.h"
 #include "api/maintenance.h"
+#include "api/metrics.h"
 #include "api/shared_state.h"
 #include "http/request.h"
 #include "loop/loop.h"
@@ -33,6 +34,8 @@ struct Context {
   std::function<void(SharedStateDone)> shared_state;
   // What this broker believes of a lane; answers later on this worker's loop.
   std::function<void(LaneQuestion, LaneDone)> lane;
+  // Makes one of the two documents elsewhere; answers later on this loop.
+  std::function<void(MetricsFormat, MetricsDone)> metrics;
   const storage::PayloadCipher& cipher;
 };
 

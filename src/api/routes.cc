@@ -12,6 +12,7 @@
 #include "api/lease.h"
 #include "api/maintenance.h"
 #include "api/messages.h"
+#include "api/metrics.h"
 #include "api/openapi.h"
 #include "api/pop.h"
 #include "api/push.h"
@@ -122,6 +123,8 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kPost, "/streams/v1/cycle", Bind(context, HandleStreamCycle));
   router.Add(Method::kPost, "/streams/v1/state/get", Bind(context, HandleStreamState));
   router.Add(Method::kPost, "/api/v1/lease/:leaseId/extend", Bind(context, HandleExtendLease));
+  router.Add(Method::kGet, "/metrics", Bind(context, HandleMetrics));
+  router.Add(Method::kGet, "/metrics/prometheus", Bind(context, HandlePrometheus));
   router.Add(Method::kGet, "/livez",
              [](const Request&, Reply reply) { HandleLivez(std::move(reply)); });
   router.Add(Method::kGet, "/readyz", [&context](const Request&, Reply reply) {

@@ -245,6 +245,7 @@ class ApiTest : public testing::Test {
                    .maintenance = {},
                    .shared_state = {},
                    .lane = {},
+                   .metrics = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;

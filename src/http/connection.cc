@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -350,6 +351,22 @@ void Connection::Render(Pipeline::Slot slot) {
     output_.Append(std::move(slot.response.body), owner_->buffers_);
   }
   owner_->counters_.CountReply(slot.response.status);
+  if (slot.response.status >= 400 && owner_->settings_.on_refused) {
+    owner_->settings_.on_refused(slot.response, *this);
+  }
+}
+
+std::string Connection::client() const {
+  sockaddr_storage address{};
+  int size = sizeof address;
+  if (uv_tcp_getpeername(&tcp_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  std::array<char, INET6_ADDRSTRLEN> name{};
+  if (uv_ip_name(reinterpret_cast<sockaddr*>(&address), name.data(), name.size()) != 0) return {};
+  const bool six = address.ss_family == AF_INET6;
+  const uint16_t port = ntohs(six ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                                  : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+  const std::string text = name.data();
+  return (six ? "[" + text + "]" : text) + ":" + std::to_string(port);
 }
 
 void Connection::SendContinue() {

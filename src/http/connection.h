@@ -96,6 +96,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Close();
 
   State state() const { return state_; }
+  // The address and port of the client, "" when the socket does not tell.
+  std::string client() const;
   bool reading() const { return reading_; }
 
   // ReplyTarget

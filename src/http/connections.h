@@ -32,6 +32,8 @@ struct Settings {
   std::vector<std::string> allow_origins;
   // Requests to this path are bulk (RequestBudget); "" for none.
   std::string bulk_path;
+  // Hears of every reply of 4xx or 5xx as it leaves, on the loop's thread; unset: nobody does.
+  std::function<void(const Response& response, const Connection& client)> on_refused;
 };
 
 class Connections {

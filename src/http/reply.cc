@@ -7,6 +7,7 @@ Reply& Reply::operator=(Reply&& other) noexcept {
   if (const auto target = std::move(target_)) target->Abandon(sequence_);
   target_ = std::move(other.target_);
   sequence_ = other.sequence_;
+  route_ = other.route_;
   return *this;
 }
 
@@ -18,6 +19,7 @@ void Reply::Send(Response response) {
   assert(target_ != nullptr);
   // Taken out first: delivering may run code that looks at this Reply again.
   const auto target = std::move(target_);
+  response.route = route_;
   target->Deliver(sequence_, std::move(response));
 }
 

@@ -41,6 +41,9 @@ class [[nodiscard]] Reply {
   Reply& operator=(Reply&& other) noexcept;
   ~Reply();
 
+  // The request took this route, which outlives the connection.
+  void SetRoute(const RouteInfo& route) { route_ = &route; }
+
   // REQUIRES: not sent yet
   void Send(Response response);
   void SendError(const Status& status) { Send(ErrorResponse(status)); }
@@ -73,6 +76,7 @@ class [[nodiscard]] Reply {
  private:
   std::shared_ptr<ReplyTarget> target_;
   uint64_t sequence_ = 0;
+  const RouteInfo* route_ = nullptr;
 };
 
 }  // namespace queen::http

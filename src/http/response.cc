@@ -51,6 +51,8 @@ Response ErrorResponse(const Status& status) {
   }
   Response response;
   response.status = info.http_status;
+  response.code = status.code();
+  response.reason = status.message();
   JsonWriter writer(response.body);
   writer.BeginObject();
   writer.Field("error", text);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "http/route.h"
 
 namespace queen::http {
 
@@ -22,6 +23,10 @@ struct Response {
   // Must outlive the response: a literal.
   std::string_view content_type = kJsonContentType;
   std::vector<std::pair<std::string, std::string>> headers;
+  // What ErrorResponse was made of, for who counts and logs; kOk and "" of any other.
+  Code code = Code::kOk;
+  std::string reason;
+  const RouteInfo* route = nullptr;  // set on the way out; none: no handler saw the request
 
   static Response Json(int status, std::string body);
   // Without a body, such as 204.

@@ -208,6 +208,7 @@ void Router::Dispatch(Request request, Reply reply) const {
     response.AddHeader("Allow", allow);
     return reply.Send(std::move(response));
   }
+  reply.SetRoute(route->info);
   if (const Status status = request.DecodeQuery(); !status.ok()) {
     return Refuse(request, std::move(reply), status);
   }

@@ -2,19 +2,9 @@
 
 #include <algorithm>
 
+#include "base/code_count.h"
+
 namespace queen::observe {
-namespace {
-
-constexpr size_t kCodeCount = [] {
-  size_t count = 0;
-#define QUEEN_COUNT_CODE(id, name, sqlstate, http, retryable, text) ++count;
-  QUEEN_ERROR_CODES(QUEEN_COUNT_CODE)
-#undef QUEEN_COUNT_CODE
-  return count;
-}();
-
-}  // namespace
-
 std::string_view NameOf(Operation operation) {
   switch (operation) {
     case Operation::kPush:

@@ -26,7 +26,7 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
 Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
                              const config::Config& config, state::QueueCapacity& capacity,
                              state::Maintenance& maintenance, const admin::BrokerName& name,
-                             const Gather& gather)
+                             const Gather& gather, observe::Metrics& metrics)
     : pool(loop, connect, config.database.pool_size),
       sweeper(pool, IntervalsOf(config)),
       queue_watch(pool, capacity),
@@ -35,16 +35,18 @@ Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
       metrics_flush(pool, name, config.metrics.flush_interval_ms,
                     [&loop, gather](UniqueFunction<void(const admin::BrokerSample&)> done) {
                       gather(loop, std::move(done));
-                    }) {}
+                    }),
+      database_watch(pool, metrics.queues, metrics.database, [&metrics] { metrics.Sample(); }) {}
 
 Administration::Administration(const config::Config& config, state::QueueCapacity& capacity,
                                state::Maintenance& maintenance, admin::BrokerName name,
-                               Gather gather)
+                               Gather gather, observe::Metrics& metrics)
     : config_(config),
       capacity_(capacity),
       maintenance_(maintenance),
       name_(std::move(name)),
-      gather_(std::move(gather)) {}
+      gather_(std::move(gather)),
+      metrics_(metrics) {}
 
 Administration::~Administration() { assert(!thread_.joinable()); }
 
@@ -52,8 +54,8 @@ void Administration::Start(const pg::ConnectOptions& connect) {
   std::promise<void> ready;
   thread_ = std::thread([this, &ready, &connect] {
     loop_.Post([this, &ready, &connect] {
-      parts_ =
-          std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_, name_, gather_);
+      parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_, name_,
+                                       gather_, metrics_);
       ready.set_value();
     });
     loop_.Run();
@@ -73,6 +75,7 @@ void Administration::DatabaseReady(UniqueFunction<void()> known) {
     parts_->queue_watch.Start();
     parts_->stats_job.Start();
     parts_->metrics_flush.Start();
+    parts_->database_watch.Start();
   });
 }
 
@@ -89,6 +92,7 @@ void Administration::StopSweeps() {
     parts_->queue_watch.Stop();
     parts_->maintenance_watch.Stop();
     parts_->stats_job.Stop();
+    parts_->database_watch.Stop();
   });
 }
 

@@ -1,5 +1,6 @@
 // Administration: the thread of the AdminPool, of the sweeps, of the stats job, of the watches over
-// queues with a limit and over maintenance, and of what is written down about each minute.
+// queues with a limit, over maintenance and over the database, and of what is written down about
+// each minute; metrics are put into words there.
 //
 //   Start --> idle --DatabaseReady--> serving and sweeping --StopSweeps--> serving
 //   --FinishMetrics--> serving --Stop--> ended
@@ -17,6 +18,8 @@
 #include "admin/sweeper.h"
 #include "config/config.h"
 #include "loop/loop.h"
+#include "observe/database_watch.h"
+#include "observe/metrics.h"
 
 namespace queen::server {
 
@@ -27,7 +30,8 @@ class Administration {
   // What it is given outlives it. `gather` asks the workers what they have counted, once the
   // database is ready.
   Administration(const config::Config& config, state::QueueCapacity& capacity,
-                 state::Maintenance& maintenance, admin::BrokerName name, Gather gather);
+                 state::Maintenance& maintenance, admin::BrokerName name, Gather gather,
+                 observe::Metrics& metrics);
   ~Administration();  // REQUIRES: never started, or stopped
 
   // Starts the thread and makes everything on it; returns when that is done.
@@ -53,7 +57,7 @@ class Administration {
   struct Parts {
     Parts(Loop& loop, const pg::ConnectOptions& connect, const config::Config& config,
           state::QueueCapacity& capacity, state::Maintenance& maintenance,
-          const admin::BrokerName& name, const Gather& gather);
+          const admin::BrokerName& name, const Gather& gather, observe::Metrics& metrics);
 
     admin::AdminPool pool;
     admin::Sweeper sweeper;
@@ -61,6 +65,7 @@ class Administration {
     admin::MaintenanceWatch maintenance_watch;
     admin::StatsJob stats_job;
     admin::MetricsFlush metrics_flush;
+    observe::DatabaseWatch database_watch;
   };
 
   const config::Config& config_;
@@ -68,6 +73,7 @@ class Administration {
   state::Maintenance& maintenance_;
   const admin::BrokerName name_;
   const Gather gather_;
+  observe::Metrics& metrics_;
   Loop loop_{"admin"};
   std::unique_ptr<Parts> parts_;  // made and destroyed on the thread
   std::thread thread_;

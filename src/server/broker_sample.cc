@@ -32,8 +32,9 @@ BrokerSample SampleOf(const sidecar::Shards::Shard& shard, int64_t asked_micros)
     const sidecar::OperationStats& stats = scheduler.stats(kOperations[i]);
     sample.calls[i] = {stats.count, stats.items, stats.total_micros};
   }
-  sample.of(Gauge::kSlotsBusy) = scheduler.busy();
-  sample.of(Gauge::kSlotsTotal) = scheduler.total();
+  const pg::Slots::Counts slots = scheduler.slots();
+  sample.of(Gauge::kSlotsBusy) = slots.busy;
+  sample.of(Gauge::kSlotsTotal) = slots.total;
   sample.of(Gauge::kWaitingPolls) = static_cast<double>(sidecar.pop().waiting());
   const size_t pops_on_their_way = sidecar.pop().open() - sidecar.pop().waiting();
   sample.of(Gauge::kQueuedItems) =
@@ -61,13 +62,13 @@ void Add(BrokerSample& to, BrokerSample of_worker) {
 // What belongs to the process and not to a worker.
 void AddProcess(BrokerSample& sample, const Shared& shared) {
   const auto count = [&shared](observe::Operation operation) {
-    return static_cast<int64_t>(shared.operations.Totals(operation).count);
+    return static_cast<int64_t>(shared.metrics.operations.Totals(operation).count);
   };
   sample.push_requests = count(observe::Operation::kPush);
   sample.ack_requests = count(observe::Operation::kAck);
   sample.transactions =
       count(observe::Operation::kTransaction) + count(observe::Operation::kStreamCycle);
-  sample.errors = static_cast<int64_t>(shared.operations.Errors());
+  sample.errors = static_cast<int64_t>(shared.metrics.operations.Errors());
   const metrics::CpuTimes cpu = metrics::ProcessCpuTimes();
   sample.cpu_user_micros = static_cast<int64_t>(cpu.user_seconds * 1e6);
   sample.cpu_system_micros = static_cast<int64_t>(cpu.system_seconds * 1e6);

@@ -11,6 +11,7 @@
 #include "config/conninfo.h"
 #include "config/peer_list.h"
 #include "config/version.h"
+#include "observe/process.h"
 #include "pg/connection_log.h"
 #include "server/banner.h"
 #include "server/broker_sample.h"
@@ -109,10 +110,12 @@ void Server::Begin() {
                         .workers = config_.server.workers},
       [this](Loop& here, UniqueFunction<void(const admin::BrokerSample&)> done) {
         GatherBrokerSample(shared_, here, std::move(done));
-      });
+      },
+      shared_.metrics);
   administration_->Start(connect_);
   shared_.admin = &administration_->pool();
   shared_.stats_job = &administration_->stats_job();
+  RegisterMetrics();
   if (shared_.buffer) shared_.buffer->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
@@ -132,6 +135,19 @@ void Server::Begin() {
   } else {
     OnDatabaseStarted(Status::Ok());
   }
+}
+
+void Server::RegisterMetrics() {
+  metrics::Registry& registry = shared_.metrics.registry;
+  observe::RegisterProcess(registry, config::Version());
+  observe::RegisterBudgets(registry, *shared_.budgets);
+  observe::RegisterDelivered(registry, shared_.delivered);
+  observe::RegisterMaintenance(registry, shared_.maintenance);
+  registry.AddComputed(metrics::Kind::kGauge, "queen_database_up",
+                       "1 while every worker commits to PostgreSQL.",
+                       [this] { return shared_.AllUp() ? 1.0 : 0.0; });
+  if (shared_.buffer) observe::RegisterBuffer(registry, *shared_.buffer);
+  if (shared_.cluster) observe::RegisterCluster(registry, *shared_.cluster);
 }
 
 void Server::OnDatabaseStarted(const Status& status) {

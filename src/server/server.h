@@ -40,6 +40,7 @@ class Server {
   Status OpenBuffer();
   Status OpenCluster();
   void Begin();
+  void RegisterMetrics();
   void OnDatabaseStarted(const Status& status);
   void OnSchema(const Result<ReadyDatabase>& result);
   bool ClaimBuffer(const std::string& database_id);

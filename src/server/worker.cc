@@ -20,7 +20,8 @@ namespace queen::server {
 namespace {
 
 constexpr size_t kDeliveredMessagesMax = 500'000;
-constexpr int64_t kHealthTickMs = 20;
+constexpr int64_t kTickMs = 20;
+constexpr int64_t kPublishQueuesMs = 500;
 
 http::Settings HttpSettings(const config::Config& config) {
   http::Settings settings;
@@ -77,6 +78,23 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
   return options;
 }
 
+http::Router MakeRouter(const api::Context& context) {
+  http::Router router;
+  api::AddRoutes(context, router);
+  return router;
+}
+
+// On the loop of administration, which has the time for it.
+void DescribeMetrics(const Shared& shared, Loop& here, api::MetricsFormat format,
+                     api::MetricsDone done) {
+  shared.admin->loop().Post([&shared, &here, format, done = std::move(done)]() mutable {
+    std::string text =
+        format == api::MetricsFormat::kJson ? shared.metrics.Json() : shared.metrics.Prometheus();
+    here.Post(
+        [done = std::move(done), text = std::move(text)]() mutable { done(std::move(text)); });
+  });
+}
+
 }  // namespace
 
 bool ReplyRoom::TryTake(size_t bytes, uint64_t place) {
@@ -111,8 +129,7 @@ Shared::Shared(const config::Config& the_config)
     : config(the_config),
       budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
       reply_room(*budgets),
-      registry(static_cast<size_t>(the_config.server.workers)),
-      operations(registry),
+      metrics(static_cast<size_t>(the_config.server.workers)),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
@@ -143,12 +160,12 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
 
 struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
-        api::HealthSource health, Timer::Callback note_health)
+        api::HealthSource health, Timer::Callback on_tick)
       : notices(shared.shards, loop),
         sidecar(loop, SidecarOptionsOf(shared, connect, index), shared.delivered, shared.capacity,
                 shared.cipher, notices),
         engine(shared.shards, loop, shared.delivered),
-        observed(engine, {shared.operations, static_cast<size_t>(index)}, activity,
+        observed(engine, {shared.metrics.operations, static_cast<size_t>(index)}, activity,
                  shared.delivered),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
@@ -167,13 +184,23 @@ struct Worker::Parts {
                     [&shared, &loop](api::LaneQuestion question, api::LaneDone done) {
                       DescribeLane(shared, loop, std::move(question), std::move(done));
                     },
+                .metrics =
+                    [&shared, &loop](api::MetricsFormat format, api::MetricsDone done) {
+                      DescribeMetrics(shared, loop, format, std::move(done));
+                    },
                 .cipher = shared.cipher},
+        router(MakeRouter(context)),
+        refusals(shared.metrics.refusals.Open(static_cast<size_t>(index), router)),
         drain_limit(loop, [this] { connections->Abort(); }),
-        health_tick(loop, std::move(note_health)) {
-    health_tick.Start(0, kHealthTickMs);
-    api::AddRoutes(context, router);
+        tick(loop, std::move(on_tick)) {
+    tick.Start(0, kTickMs);
+    http::Settings settings = HttpSettings(shared.config);
+    settings.on_refused = [this, &loop](const http::Response& response,
+                                        const http::Connection& client) {
+      refusals.OnRefused(response, client, loop.NowMillis());
+    };
     connections =
-        std::make_unique<http::Connections>(loop, shared.budgets, HttpSettings(shared.config),
+        std::make_unique<http::Connections>(loop, shared.budgets, std::move(settings),
                                             [this](http::Request request, http::Reply reply) {
                                               router.Dispatch(std::move(request), std::move(reply));
                                             });
@@ -187,9 +214,11 @@ struct Worker::Parts {
   sidecar::FamilyPops families;
   admin::AsyncQueueManager queue_manager;
   api::Context context;
-  http::Router router;
+  const http::Router router;
+  observe::Refusals::Writer refusals;
+  int64_t publish_queues_ms = 0;  // when its queues are published again
   Timer drain_limit;
-  Timer health_tick;
+  Timer tick;
   std::unique_ptr<http::Connections> connections;  // last: its requests use all of the above
 };
 
@@ -207,7 +236,7 @@ void Worker::Start(const pg::ConnectOptions& connect) {
       health.worker_id = index_;
       health.check = [this] { return CheckHealth(); };
       parts_ = std::make_unique<Parts>(shared_, index_, loop_, connect, std::move(health),
-                                       [this] { NoteHealth(); });
+                                       [this] { OnTick(); });
       shared_.shards.shards[static_cast<size_t>(index_)] = {&loop_, &parts_->sidecar,
                                                             &parts_->families, &parts_->activity};
       ready.set_value();
@@ -225,8 +254,20 @@ void Worker::DatabaseReady() {
   });
 }
 
-void Worker::NoteHealth() {
-  shared_.database_up[static_cast<size_t>(index_)] = parts_->sidecar.database_up();
+// Publishes what only this loop may look at.
+void Worker::OnTick() {
+  const auto worker = static_cast<size_t>(index_);
+  const observe::WorkerSnapshot snapshot =
+      observe::TakeSnapshot(parts_->sidecar, parts_->connections->counters());
+  shared_.database_up[worker] = snapshot.database_up;
+  shared_.metrics.workers.Publish(worker, snapshot);
+  const int64_t now = loop_.NowMillis();
+  parts_->refusals.Tick(now);
+  if (now < parts_->publish_queues_ms) return;
+  shared_.metrics.queues.Publish(worker, parts_->activity.Snapshot());
+  // So that with many queues the loop spends no more time on this than with few.
+  parts_->publish_queues_ms =
+      now + std::max(kPublishQueuesMs, static_cast<int64_t>(parts_->activity.size()));
 }
 
 api::Health Worker::CheckHealth() const {
@@ -262,7 +303,7 @@ void Worker::Drain(int64_t limit_ms, UniqueFunction<void()> done) {
 
 void Worker::CloseSidecar(UniqueFunction<void()> done) {
   loop_.Post([this, done = std::move(done)]() mutable {
-    parts_->health_tick.Stop();
+    parts_->tick.Stop();
     parts_->sidecar.Close(std::move(done));
   });
 }

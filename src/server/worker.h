@@ -21,8 +21,7 @@
 #include "config/config.h"
 #include "http/connections.h"
 #include "loop/loop.h"
-#include "metrics/registry.h"
-#include "observe/operations.h"
+#include "observe/metrics.h"
 #include "sidecar/engine_router.h"
 
 namespace queen::server {
@@ -49,8 +48,7 @@ struct Shared {
   const std::shared_ptr<http::Budgets> budgets;
   mutable ReplyRoom reply_room;
   sidecar::Shards shards;
-  metrics::Registry registry;      // worker i is writer i
-  observe::Operations operations;  // of all workers' APIs
+  mutable observe::Metrics metrics;  // worker i is writer i
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;
   state::Maintenance maintenance;
@@ -99,7 +97,7 @@ class Worker {
   struct Parts;
 
   api::Health CheckHealth() const;
-  void NoteHealth();
+  void OnTick();
 
   Shared& shared_;
   const int index_;

@@ -87,8 +87,7 @@ class Scheduler {
   const OperationStats& stats(Operation operation) const {
     return stats_[static_cast<size_t>(operation)];
   }
-  int busy() const { return slots_.counts().busy; }
-  int total() const { return slots_.counts().total; }
+  pg::Slots::Counts slots() const { return slots_.counts(); }
 
  private:
   static constexpr int64_t kWaitsNot = -1;

@@ -58,6 +58,7 @@ class TransactionQueue final : public Scheduler::Source {
                    int64_t broker, Pushed pushed, Freed freed, Born born);
 
   void Submit(TransactionRequest request);
+  int64_t items_waiting() const { return items_waiting_; }
 
   bool HasWork() const override { return !ready_.empty(); }
   void SendOne() override;

@@ -33,7 +33,19 @@ std::optional<AckTarget> DeliveredIndex::Find(PartitionId partition, std::string
   const Shard& shard = ShardOf(partition);
   const std::lock_guard lock(shard.mutex);
   auto target = FindIn(shard.current, partition, group, txn);
-  return target ? target : FindIn(shard.previous, partition, group, txn);
+  if (!target) target = FindIn(shard.previous, partition, group, txn);
+  ++(target ? shard.lookups.hits : shard.lookups.misses);
+  return target;
+}
+
+DeliveredIndex::Lookups DeliveredIndex::lookups() const {
+  Lookups total;
+  for (const Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    total.hits += shard.lookups.hits;
+    total.misses += shard.lookups.misses;
+  }
+  return total;
 }
 
 std::string DeliveredIndex::QueueOf(PartitionId partition) const {

@@ -58,6 +58,12 @@ class DeliveredIndex {
   std::string QueueOf(PartitionId partition) const;
   void Clear();
   size_t size() const;
+  // How often Find knew, and how often it did not.
+  struct Lookups {
+    int64_t hits = 0;
+    int64_t misses = 0;
+  };
+  Lookups lookups() const;
 
  private:
   static constexpr size_t kShards = 16;
@@ -84,6 +90,7 @@ class DeliveredIndex {
   };
   struct Shard {
     mutable std::mutex mutex;
+    mutable Lookups lookups;
     Generation current;
     Generation previous;
   };
