@@ -71,7 +71,9 @@ def test_lintian_has_nothing_to_say(package):
 def test_what_an_installation_brings(installed):
     assert installed.run("queen", "version")[1] == run([binary(), "version"])[1]
     for path in (UNIT, ENV, "/usr/share/man/man1/queen.1.gz", "/usr/share/doc/queen/README.md",
-                 "/usr/share/doc/queen/docs/configuration.md", "/usr/share/doc/queen/copyright"):
+                 "/usr/share/doc/queen/docs/configuration.md", "/usr/share/doc/queen/copyright",
+                 "/usr/share/bash-completion/completions/queen", "/usr/share/zsh/vendor-completions/_queen",
+                 "/usr/share/fish/vendor_completions.d/queen.fish"):
         assert installed.has(path), path
     assert installed.run("stat", "-c", "%U %a", ENV)[1] == "root 600\n"
     assert ENV in installed.run("dpkg-query", "--show", "--showformat=${Conffiles}", "queen")[1]
