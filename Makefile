@@ -70,4 +70,4 @@ deb: build ## Make a Debian package of build/queen in build/deb
 	@scripts/deb build/deb
 
 clean: ## Remove what was built (never the data)
-	@rm -rf build build-dev build-tsan build-fuzz
+	@rm -rf build build-dev build-tsan build-fuzz build-deb
