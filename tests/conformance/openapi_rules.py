@@ -86,22 +86,26 @@ class Rules:
         try:
             jsonschema.Draft202012Validator.check_schema(schema)
         except jsonschema.SchemaError as error:
-            return self.report(place, error.message)
+            self.report(place, error.message)
+        else:
+            self.keywords(schema, place)
+
+    def keywords(self, schema, place):
+        """Keywords and references, all the way down."""
         self.resolve(schema, place)
         for keyword in sorted(set(schema) - KEYWORDS):
             self.report(place, f"{keyword} is no keyword")
         for name, member in schema.get("properties", {}).items():
-            self.schema(member, f"{place}.{name}")
+            self.keywords(member, f"{place}.{name}")
         for name in schema.get("required", []):
             if name not in schema.get("properties", {}):
                 self.report(place, f"{name} is required, but not described")
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), dict):
-                self.schema(schema[key], f"{place}.{key}")
+                self.keywords(schema[key], f"{place}.{key}")
         for key in ("oneOf", "anyOf", "allOf"):
             for number, member in enumerate(schema.get(key, [])):
-                self.schema(member, f"{place}.{key}[{number}]")
-        return None
+                self.keywords(member, f"{place}.{key}[{number}]")
 
     def parameter(self, parameter, place):
         """A parameter of a path or a query."""
