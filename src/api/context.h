@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "admin/requests.h"
 #include "api/health.h"
@@ -31,6 +32,8 @@ struct Context {
   // Asks the sidecars of all workers; answers later on this one's loop.
   std::function<void(SharedStateDone)> shared_state;
   const storage::PayloadCipher& cipher;
+  // Directories of this broker whose disks must not fill up.
+  std::vector<std::string> directories = {};
 };
 
 }  // namespace queen::api

@@ -140,6 +140,14 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
   return status;
 }
 
+// Where this broker writes: its own cluster, if it has one, and its file buffer.
+std::vector<std::string> DirectoriesOf(const config::Config& config) {
+  std::vector<std::string> directories;
+  if (config.uses_embedded()) directories.push_back(config.embedded.data_dir);
+  if (config.buffer.is_on()) directories.push_back(config.buffer.directory);
+  return directories;
+}
+
 struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
         api::HealthSource health, Timer::Callback note_health)
@@ -162,7 +170,8 @@ struct Worker::Parts {
                     [&shared, &loop](api::SharedStateDone done) {
                       DescribeSharedState(shared, loop, std::move(done));
                     },
-                .cipher = shared.cipher},
+                .cipher = shared.cipher,
+                .directories = DirectoriesOf(shared.config)},
         drain_limit(loop, [this] { connections->Abort(); }),
         health_tick(loop, std::move(note_health)) {
     health_tick.Start(0, kHealthTickMs);

@@ -5,4 +5,9 @@
 
 #include "pg/statement.h"
 
-namespace queen::storage {}  // namespace queen::storage
+namespace queen::storage {
+
+// the broker's disks, as JSON
+extern const pg::Statement kReportEnvironment;
+
+}  // namespace queen::storage
