@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "admin/requests.h"
 #include "api/explain.h"
@@ -37,6 +38,8 @@ struct Context {
   // Makes one of the two documents elsewhere; answers later on this loop.
   std::function<void(MetricsFormat, MetricsDone)> metrics;
   const storage::PayloadCipher& cipher;
+  // Directories of this broker whose disks must not fill up.
+  std::vector<std::string> directories = {};
 };
 
 }  // namespace queen::api

@@ -7,6 +7,7 @@
 #include "api/configure.h"
 #include "api/consumer_groups.h"
 #include "api/dlq.h"
+#include "api/environment.h"
 #include "api/explain.h"
 #include "api/health.h"
 #include "api/lease.h"
@@ -96,6 +97,7 @@ void AddAdminRoutes(const Context& context, http::Router& router) {
   add(Method::kGet, "/api/v1/traces/names", HandleListTraceNames);
   add(Method::kGet, "/api/v1/traces/by-name/:name", HandleListTracesByName);
   add(Method::kGet, "/api/v1/traces/:partitionId/:transactionId", HandleListTraces);
+  add(Method::kGet, "/api/v1/system/environment", HandleEnvironment);
   add(Method::kGet, "/api/v1/system/maintenance", HandleMaintenance);
   add(Method::kPost, "/api/v1/system/maintenance", HandleSetPushMaintenance);
   add(Method::kGet, "/api/v1/system/maintenance/pop", HandleMaintenance);

@@ -114,6 +114,8 @@ int RunBulk(Session& session, DlqOptions& options, const Bulk& bulk) {
       const int64_t step = root.ok() ? CountAt(*root, bulk.key) : 0;
       if (step == 0) break;  // others were faster
       done += step;
+      // What fails again meanwhile is not for this run: the first step says up to when it looked.
+      options.filter.to = TextAt(*root, "to");
     }
   }
   return Summarize(session, bulk, done, interrupt.asked());
@@ -166,7 +168,7 @@ Command DlqCommand() {
         {},
         bulk,
         [options](Session& session) {
-          return RunBulk(session, *options, {"purge", "Purged:", "deleted", &client::Admin::Purge});
+          return RunBulk(session, *options, {"purge", "Purged:", "purged", &client::Admin::Purge});
         }}},
   };
 }

@@ -1,6 +1,5 @@
 // `queen doctor`: asks the broker how it and its database fare, and says what to do.
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <chrono>
@@ -42,22 +41,12 @@ void With(Session& session, const std::string& name, const std::string& path, Fi
   if (const auto root = ParseJson(*reply); root.ok()) check(*root);
 }
 
-void CheckLocalDisk(const JsonValue& environment, const std::string& url, Findings& findings) {
-  const std::string path = TextAt(environment, "dataDirectory");
-  const bool local = url.find("//127.") != std::string::npos ||
-                     url.find("//localhost") != std::string::npos ||
-                     url.find("//[::1]") != std::string::npos;
-  struct statvfs disk {};
-  if (!local || path.empty() || statvfs(path.c_str(), &disk) != 0) {
-    findings.push_back(
-        {"disk", Level::kNotChecked,
-         "the database's disk is on another machine, or its place is not told",
-         "Run queen doctor on the machine of the database, or watch its disk there."});
-    return;
+// The broker's own disks. That of a PostgreSQL elsewhere is not seen from here.
+void CheckDisks(const JsonValue& environment, Findings& findings) {
+  for (const JsonValue& disk : JsonElements(environment.Find("disks"))) {
+    CheckDisk(TextAt(disk, "path"), CountAt(disk, "freeBytes"), CountAt(disk, "totalBytes"),
+              findings);
   }
-  const auto unit = static_cast<int64_t>(disk.f_frsize);
-  CheckDisk(path, unit * static_cast<int64_t>(disk.f_bavail),
-            unit * static_cast<int64_t>(disk.f_blocks), findings);
 }
 
 void CheckEnvironment(Session& session, const client::Reply& health, Clocks clocks,
@@ -72,7 +61,7 @@ void CheckEnvironment(Session& session, const client::Reply& health, Clocks cloc
     clocks.uncertain = std::max(clocks.uncertain, (after - before) / 2);
     CheckVersion(root, findings);
     CheckSettings(root, findings);
-    CheckLocalDisk(root, session.client().url(), findings);
+    CheckDisks(root, findings);
   });
   CheckClocks(clocks, findings);
 }

@@ -38,6 +38,8 @@ std::string ValueText(const JsonValue& value) {
 void AddLines(std::string& out, const Terminal& terminal, const JsonValue& object, size_t depth) {
   const std::string indent(depth * 2, ' ');
   for (const JsonField& field : JsonFields(object)) {
+    if (depth == 0 && (field.key == "summary" || field.key == "next")) continue;  // said before
+    if (field.value.is_null()) continue;
     const std::string name = terminal.Paint(Colour::kBold, Printable(WordsOf(field.key)));
     if (field.value.is_object()) {
       out += indent + name + "\n";
@@ -61,18 +63,20 @@ void AddLines(std::string& out, const Terminal& terminal, const JsonValue& objec
   }
 }
 
+int PrintExplanation(const Session& session, const JsonValue& root) {
+  std::string out = session.out().Paint(Colour::kBold, Printable(TextAt(root, "summary"))) + "\n";
+  if (const std::string next = TextAt(root, "next"); !next.empty()) {
+    out += "-> " + Printable(next) + "\n";
+  }
+  out += "\n";
+  AddLines(out, session.out(), root, 0);
+  Session::Print(out);
+  return kDone;
+}
+
 int Explain(Session& session, const ExplainOptions& options) {
   return session.Show(session.admin().Explain(options.queue, options.partition, options.group),
-                      [&](const JsonValue& root) {
-                        std::string out;
-                        const std::string summary = TextAt(root, "summary");
-                        if (!summary.empty()) {
-                          out += session.out().Paint(Colour::kYellow, Printable(summary)) + "\n\n";
-                        }
-                        AddLines(out, session.out(), root, 0);
-                        Session::Print(out);
-                        return kDone;
-                      });
+                      [&](const JsonValue& root) { return PrintExplanation(session, root); });
 }
 
 }  // namespace

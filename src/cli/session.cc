@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <fstream>
 
 #include "base/json_reader.h"
@@ -106,6 +107,9 @@ Session::Session(SharedOptions options, const config::Environment& environment)
   if (!file.empty() && (token_.empty() || !options_.token_file.empty())) {
     std::ifstream stream(file);
     if (!std::getline(stream, token_)) problem_ = "cannot read a token from " + file;
+    while (!token_.empty() && isspace(static_cast<unsigned char>(token_.back())) != 0) {
+      token_.pop_back();
+    }
   }
   client_ = std::make_unique<client::Client>(ClientOptions(kQuickRounds));
   admin_ = std::make_unique<client::Admin>(*client_);

@@ -158,6 +158,14 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
   return status;
 }
 
+// Where this broker writes: its own cluster, if it has one, and its file buffer.
+std::vector<std::string> DirectoriesOf(const config::Config& config) {
+  std::vector<std::string> directories;
+  if (config.uses_embedded()) directories.push_back(config.embedded.data_dir);
+  if (config.buffer.is_on()) directories.push_back(config.buffer.directory);
+  return directories;
+}
+
 struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
         api::HealthSource health, Timer::Callback on_tick)
@@ -188,7 +196,8 @@ struct Worker::Parts {
                     [&shared, &loop](api::MetricsFormat format, api::MetricsDone done) {
                       DescribeMetrics(shared, loop, format, std::move(done));
                     },
-                .cipher = shared.cipher},
+                .cipher = shared.cipher,
+                .directories = DirectoriesOf(shared.config)},
         router(MakeRouter(context)),
         refusals(shared.metrics.refusals.Open(static_cast<size_t>(index), router)),
         drain_limit(loop, [this] { connections->Abort(); }),

@@ -54,4 +54,7 @@ const pg::Statement kReportMessages{
 const pg::Statement kReportLane{
     "report_lane", "SELECT queen.report_lane($1, $2, $3)", {kText, kText, kText}};
 
+const pg::Statement kReportEnvironment{
+    "report_environment", "SELECT queen.report_environment($1)::text", {kText}};
+
 }  // namespace queen::storage

@@ -37,4 +37,7 @@ extern const pg::Statement kReportMessages;
 // queue, partition, group
 extern const pg::Statement kReportLane;
 
+// the broker's disks, as JSON
+extern const pg::Statement kReportEnvironment;
+
 }  // namespace queen::storage

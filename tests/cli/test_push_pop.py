@@ -5,7 +5,6 @@ import signal
 import subprocess
 
 from support.broker import base_environment, binary
-from support.process import wait_until
 
 
 def test_push_one_and_pop_it(cli):
@@ -108,7 +107,8 @@ def test_tail_follows_and_leaves_no_group(cli, broker):
     tail.send_signal(signal.SIGINT)
     assert tail.wait(timeout=30) == 0
     assert cli("pop", "log", "-n", 5, "--partitions", 5, "-o", "json").lines()[0]["data"] == "before"  # not taken
-    wait_until(lambda: "queen-tail-" not in broker.get("/api/v1/resources/queues/log").body.decode(), what="the group to go")
+    assert "log" in {group["queueName"] for group in cli("groups", "-o", "json").json()}
+    assert not [group for group in cli("groups", "-o", "json").json() if group["name"].startswith("queen-tail-")]
 
 
 def test_tail_from_the_beginning(cli):

@@ -14,7 +14,7 @@ class Terminal:
     def __init__(self, words, env, columns=110, rows=24):
         self.directory = tempfile.mkdtemp(prefix="queen-test-terminal.", dir="/tmp")
         self._socket = os.path.join(self.directory, "tmux")
-        command = " ".join(map(shlex.quote, map(str, words))) + "; echo ended with $?; read -r forever"
+        command = "trap : INT; " + " ".join(map(shlex.quote, map(str, words))) + "; echo ended with $?; read -r forever"
         with open(os.path.join(self.directory, "tmux.conf"), "w", encoding="utf-8") as file:
             file.write("set -g status off\nset -g default-terminal screen-256color\n")
         self._tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "sh", "-c", command, env=env)

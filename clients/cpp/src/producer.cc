@@ -64,6 +64,7 @@ class Producer::Impl {
       pending_messages_ += 1;
       pending_bytes_ += bytes;
       counts_.accepted += 1;
+      lane.accepted += 1;
       lane.queue.Add({std::move(message), std::move(on_outcome), bytes},
                      std::chrono::steady_clock::now());
     }
@@ -73,12 +74,15 @@ class Producer::Impl {
 
   void Flush() {
     std::unique_lock lock(mutex_);
-    const uint64_t goal = counts_.accepted;
+    std::vector<uint64_t> goals;  // by lane, since each answers in order and all together do not
     for (auto& lane : lanes_) {
+      goals.push_back(lane->accepted);
       lane->queue.Hurry();
       lane->changed.notify_one();
     }
-    answered_.wait(lock, [&] { return counts_.stored + counts_.failed >= goal; });
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      answered_.wait(lock, [&] { return lanes_[i]->answered >= goals[i]; });
+    }
   }
 
   void Close() {
@@ -102,6 +106,8 @@ class Producer::Impl {
   struct Lane {
     explicit Lane(const ProducerOptions& options) : queue(options) {}
     BatchQueue queue;
+    uint64_t accepted = 0;
+    uint64_t answered = 0;
     std::condition_variable changed;
     std::thread thread;
   };
@@ -120,7 +126,7 @@ class Producer::Impl {
       if (!lane.queue.empty() && (closed_ || lane.queue.IsDue(now))) {
         std::vector<PendingMessage> batch = lane.queue.Take();
         lock.unlock();
-        SendBatch(std::move(batch));
+        SendBatch(lane, std::move(batch));
         lock.lock();
       } else if (closed_) {
         return;
@@ -132,7 +138,7 @@ class Producer::Impl {
     }
   }
 
-  void SendBatch(std::vector<PendingMessage> batch) {
+  void SendBatch(Lane& lane, std::vector<PendingMessage> batch) {
     std::vector<NewMessage> messages;
     messages.reserve(batch.size());
     for (PendingMessage& pending : batch) messages.push_back(std::move(pending.message));
@@ -140,7 +146,7 @@ class Producer::Impl {
     for (size_t i = 0; i < batch.size(); ++i) {
       if (batch[i].on_outcome) batch[i].on_outcome(outcomes[i]);
     }
-    Settle(batch, outcomes);
+    Settle(lane, batch, outcomes);
   }
 
   // A refusal of the whole request is about one of its messages; halves find out which.
@@ -160,9 +166,11 @@ class Producer::Impl {
     return outcomes;
   }
 
-  void Settle(const std::vector<PendingMessage>& batch, const std::vector<PushOutcome>& outcomes) {
+  void Settle(Lane& lane, const std::vector<PendingMessage>& batch,
+              const std::vector<PushOutcome>& outcomes) {
     {
       const std::lock_guard lock(mutex_);
+      lane.answered += batch.size();
       for (const PendingMessage& pending : batch) pending_bytes_ -= pending.bytes;
       pending_messages_ -= batch.size();
       for (const PushOutcome& outcome : outcomes) {
