@@ -127,17 +127,24 @@ BEGIN
 END $$;
 
 -- The lanes that lag among the partitions behind (p_queue, p_after) up to (p_last_queue, p_last): these and no others.
+-- EXCEPT leaves out what stands there already: an upsert would lock it, and so write to it.
 CREATE OR REPLACE FUNCTION queen.write_lane_lags(p_lanes queen.lane_lags[], p_queue int, p_after int, p_last_queue int, p_last int)
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    -- In the order of the key: by no other index, whatever the statistics of the table say.
+    v_standing queen.lane_lags[] := ARRAY(
+        SELECT x FROM queen.lane_lags x
+        WHERE (x.queue_id, x.partition_id) > (p_queue, p_after) AND (x.queue_id, x.partition_id) <= (p_last_queue, p_last)
+        ORDER BY x.queue_id, x.partition_id, x.group_id);
 BEGIN
-    DELETE FROM queen.lane_lags o
-    WHERE (o.queue_id, o.partition_id) > (p_queue, p_after) AND (o.queue_id, o.partition_id) <= (p_last_queue, p_last)
-      AND NOT EXISTS (SELECT FROM unnest(p_lanes) n
-                      WHERE n.queue_id = o.queue_id AND n.partition_id = o.partition_id AND n.group_id = o.group_id);
-    INSERT INTO queen.lane_lags AS o SELECT n.* FROM unnest(p_lanes) n
+    DELETE FROM queen.lane_lags o USING (
+        SELECT x.queue_id, x.partition_id, x.group_id FROM unnest(v_standing) x
+        EXCEPT SELECT n.queue_id, n.partition_id, n.group_id FROM unnest(p_lanes) n) g
+    WHERE o.queue_id = g.queue_id AND o.partition_id = g.partition_id AND o.group_id = g.group_id;
+    INSERT INTO queen.lane_lags
+    SELECT n.* FROM unnest(p_lanes) n EXCEPT SELECT x.* FROM unnest(v_standing) x
     ON CONFLICT (queue_id, partition_id, group_id) DO UPDATE
-    SET pending = excluded.pending, oldest_unconsumed_at = excluded.oldest_unconsumed_at
-    WHERE (o.pending, o.oldest_unconsumed_at) IS DISTINCT FROM (excluded.pending, excluded.oldest_unconsumed_at);
+    SET pending = excluded.pending, oldest_unconsumed_at = excluded.oldest_unconsumed_at;
 END $$;
 
 -- The sums of the queues p_done, with which every queue from p_queue on and up to p_last has been measured.
@@ -150,16 +157,18 @@ BEGIN
     DELETE FROM queen.group_stats o
     WHERE o.queue_id >= p_queue AND o.queue_id <= p_last AND NOT EXISTS (
         SELECT FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id WHERE g.id = o.group_id);
-    INSERT INTO queen.queue_stats AS o SELECT n.* FROM unnest(p_queues) n WHERE n.queue_id = ANY (p_done)
+    INSERT INTO queen.queue_stats
+    SELECT n.* FROM unnest(p_queues) n JOIN unnest(p_done) AS d(id) ON d.id = n.queue_id
+    EXCEPT SELECT x.* FROM queen.queue_stats x WHERE x.queue_id >= p_queue AND x.queue_id <= p_last
     ON CONFLICT (queue_id) DO UPDATE
     SET partitions = excluded.partitions, stored = excluded.stored, pending = excluded.pending, processing = excluded.processing,
         completed = excluded.completed, failed = excluded.failed, dead_letters = excluded.dead_letters,
-        oldest_unconsumed_at = excluded.oldest_unconsumed_at, newest_at = excluded.newest_at
-    WHERE o IS DISTINCT FROM excluded;
-    INSERT INTO queen.group_stats AS o SELECT n.* FROM unnest(p_groups) n WHERE n.queue_id = ANY (p_done)
+        oldest_unconsumed_at = excluded.oldest_unconsumed_at, newest_at = excluded.newest_at;
+    INSERT INTO queen.group_stats
+    SELECT n.* FROM unnest(p_groups) n JOIN unnest(p_done) AS d(id) ON d.id = n.queue_id
+    EXCEPT SELECT x.* FROM queen.group_stats x WHERE x.queue_id >= p_queue AND x.queue_id <= p_last
     ON CONFLICT (queue_id, group_id) DO UPDATE
     SET pending = excluded.pending, processing = excluded.processing, failed = excluded.failed, dead_letters = excluded.dead_letters,
         leased_partitions = excluded.leased_partitions, lagging_partitions = excluded.lagging_partitions,
-        oldest_unconsumed_at = excluded.oldest_unconsumed_at, last_change_at = excluded.last_change_at
-    WHERE o IS DISTINCT FROM excluded;
+        oldest_unconsumed_at = excluded.oldest_unconsumed_at, last_change_at = excluded.last_change_at;
 END $$;

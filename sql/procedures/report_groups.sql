@@ -55,12 +55,14 @@ CREATE OR REPLACE FUNCTION queen.report_lagging(p_seconds bigint, p_limit int, p
                'oldest_unconsumed_at', queen.api_time(c.oldest_unconsumed_at), 'last_consumed_at', queen.api_time(r.changed_at))
                ORDER BY c.oldest_unconsumed_at), '[]')
     FROM (SELECT l.*, q.name AS queue_name, p.name AS partition_name, g.name AS group_name, n.now
-          FROM (SELECT clock_timestamp() AS now) n
-          JOIN queen.lane_lags l ON l.oldest_unconsumed_at < n.now - p_seconds * interval '1 second'
+          FROM (SELECT statement_timestamp() AS now) n
+          CROSS JOIN (
+              SELECT x.* FROM queen.lane_lags x
+              WHERE x.oldest_unconsumed_at < statement_timestamp() - p_seconds * interval '1 second'
+              ORDER BY x.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset) l
           JOIN queen.queues q ON q.id = l.queue_id
           JOIN queen.partitions p ON p.id = l.partition_id
-          JOIN queen.groups g ON g.id = l.group_id
-          ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset) c
+          JOIN queen.groups g ON g.id = l.group_id) c
     LEFT JOIN LATERAL (
         SELECT x.lease_id, x.lease_until, x.changed_at FROM queen.progress x
         WHERE x.partition_id = c.partition_id AND x.group_id = c.group_id ORDER BY x.epoch DESC LIMIT 1) r ON true

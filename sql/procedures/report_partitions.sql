@@ -42,13 +42,18 @@ BEGIN
         SELECT q.id INTO v_queue_id FROM queen.queues q WHERE q.name = p_queue;
         IF NOT FOUND THEN RETURN NULL; END IF;
     END IF;
-    IF p_by_lag AND v_queue_id IS NOT NULL THEN
-        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l JOIN queen.partitions p ON p.id = l.partition_id
-                       WHERE l.queue_id = v_queue_id AND queen.is_most_stuck(l)
+    IF p_by_lag AND v_queue_id IS NOT NULL THEN   -- of a partition's lanes the one that is stuck longest
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l
+                       WHERE l.queue_id = v_queue_id AND NOT EXISTS (
+                           SELECT FROM queen.lane_lags x WHERE x.queue_id = l.queue_id AND x.partition_id = l.partition_id
+                           AND (x.oldest_unconsumed_at, x.group_id) < (l.oldest_unconsumed_at, l.group_id))
                        ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
     ELSIF p_by_lag THEN
-        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l JOIN queen.partitions p ON p.id = l.partition_id
-                       WHERE queen.is_most_stuck(l) ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l
+                       WHERE NOT EXISTS (
+                           SELECT FROM queen.lane_lags x WHERE x.queue_id = l.queue_id AND x.partition_id = l.partition_id
+                           AND (x.oldest_unconsumed_at, x.group_id) < (l.oldest_unconsumed_at, l.group_id))
+                       ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
     ELSE
         v_ids := ARRAY(SELECT p.id FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
                        WHERE v_queue_id IS NULL OR p.queue_id = v_queue_id
@@ -69,9 +74,3 @@ BEGIN
         JOIN queen.queues q ON q.id = p.queue_id
         JOIN queen.partition_numbers(v_ids) n ON n.partition_id = p.id);
 END $$;
-
--- Whether no other group waits longer on the partition.
-CREATE OR REPLACE FUNCTION queen.is_most_stuck(p_lane queen.lane_lags) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT NOT EXISTS (SELECT FROM queen.lane_lags x WHERE x.queue_id = p_lane.queue_id AND x.partition_id = p_lane.partition_id
-                       AND (x.oldest_unconsumed_at, x.group_id) < (p_lane.oldest_unconsumed_at, p_lane.group_id))
-$$;

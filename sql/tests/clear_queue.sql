@@ -63,7 +63,7 @@ BEGIN
     -- a later group reads what stayed, and then what is new, each in a lease of its own
     v_new := test.groupid('kept', 'new');
     ASSERT test.count_pending(v_id, v_new) = 3;
-    v := test.pop(v_id, v_new, v_lease, 10);
+    v := test.pop(v_id, v_new, v_lease, 100);
     ASSERT v.seqs = '{0,1}' AND v.lease_end = 2 AND v.ready_in_ms = 0, v::text;
     ASSERT (SELECT released FROM test.ack(v_id, v_new, v_lease, '{0,1}')), 'the hole holds the lease';
     ASSERT (test.pop(v_id, v_new, v_lease)).seqs = '{12}';
@@ -71,7 +71,7 @@ BEGIN
     ASSERT test.available(v_id, v_new) = 'empty' AND test.count_pending(v_id, v_new) = 0;
     PERFORM queen.seek('kept', 'new', NULL, 'offset', NULL, 1, 0, 100);
     ASSERT test.count_pending(v_id, v_new) = 2;
-    ASSERT (test.pop(v_id, v_new, p_batch => 10, p_auto_ack => true)).seqs = '{1}' AND (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{12}';
+    ASSERT (test.pop(v_id, v_new, p_batch => 100, p_auto_ack => true)).seqs = '{1}' AND (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{12}';
 
     -- holes that touch are one, and blanked rows do not pile up
     FOR i IN 1..5 LOOP

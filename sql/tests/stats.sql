@@ -141,14 +141,14 @@ BEGIN
                        OR NOT EXISTS (SELECT FROM queen.partitions p WHERE p.id = s.partition_id));
 END $$;
 
--- In a transaction of its own: a row that is written has a new place.
-CREATE TABLE test.places AS SELECT 'q' AS kind, s.ctid AS place FROM queen.queue_stats s UNION ALL SELECT 'g', s.ctid FROM queen.group_stats s
-    UNION ALL SELECT 'l', s.ctid FROM queen.lane_lags s;
+-- In a transaction of its own: a row that is written has a new place, one that is locked has an xmax.
+CREATE TABLE test.places AS SELECT 'q' AS kind, s.ctid AS place, s.xmax AS locked FROM queen.queue_stats s UNION ALL SELECT 'g', s.ctid, s.xmax FROM queen.group_stats s
+    UNION ALL SELECT 'l', s.ctid, s.xmax FROM queen.lane_lags s;
 SELECT test.measure();
 DO $$
 BEGIN
-    ASSERT NOT EXISTS ((SELECT 'q', s.ctid FROM queen.queue_stats s UNION ALL SELECT 'g', s.ctid FROM queen.group_stats s
-        UNION ALL SELECT 'l', s.ctid FROM queen.lane_lags s) EXCEPT SELECT * FROM test.places), 'unchanged rows were written';
+    ASSERT NOT EXISTS ((SELECT 'q', s.ctid, s.xmax FROM queen.queue_stats s UNION ALL SELECT 'g', s.ctid, s.xmax FROM queen.group_stats s
+        UNION ALL SELECT 'l', s.ctid, s.xmax FROM queen.lane_lags s) EXCEPT SELECT * FROM test.places), 'unchanged rows were written';
 END $$;
 
 -- One broker at a time; who does not come back is given up; who waits for numbers takes over.
