@@ -1,4 +1,4 @@
-// Counters and gauges. Each instance has one writing thread and any number of readers: a write is
+// Counters. Each instance has one writing thread and any number of readers: a write is
 // a relaxed load and store, no locked instruction, and each instance has a cache line of its own.
 // What several threads count is a PerWriter: an instance per thread, added up when read.
 #pragma once
@@ -23,16 +23,6 @@ class alignas(kCacheLineBytes) Counter {
 
  private:
   std::atomic<uint64_t> value_{0};
-};
-
-class alignas(kCacheLineBytes) Gauge {
- public:
-  void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
-  void Add(int64_t n) { Set(value() + n); }
-  int64_t value() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<int64_t> value_{0};
 };
 
 // One Metric per writing thread. Thread i writes to of(i) and to no other.
@@ -81,18 +71,11 @@ class CounterGrid {
 };
 
 using Counters = PerWriter<Counter>;
-using Gauges = PerWriter<Gauge>;
 
 // The sum over the writers. Any thread.
 inline uint64_t Total(const Counters& counters) {
   uint64_t total = 0;
   counters.ForEach([&total](const Counter& counter) { total += counter.value(); });
-  return total;
-}
-
-inline int64_t Total(const Gauges& gauges) {
-  int64_t total = 0;
-  gauges.ForEach([&total](const Gauge& gauge) { total += gauge.value(); });
   return total;
 }
 

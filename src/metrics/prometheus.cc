@@ -41,7 +41,6 @@ std::string FormatNumber(double value) {
 }
 
 std::string FormatNumber(uint64_t value) { return fmt::format("{}", value); }
-std::string FormatNumber(int64_t value) { return fmt::format("{}", value); }
 
 // One line: name, suffix, labels and, for a bucket, `le`.
 void AppendSample(std::string& out, const Family& family, std::string_view suffix,
@@ -87,9 +86,6 @@ struct AppendSeries {
 
   void operator()(const std::unique_ptr<Counters>& counters) const {
     AppendSample(out, family, {}, labels, {}, FormatNumber(Total(*counters)));
-  }
-  void operator()(const std::unique_ptr<Gauges>& gauges) const {
-    AppendSample(out, family, {}, labels, {}, FormatNumber(Total(*gauges)));
   }
   void operator()(const std::unique_ptr<Histograms>& histograms) const {
     AppendHistogram(out, family, labels, *histograms);

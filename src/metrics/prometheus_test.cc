@@ -12,7 +12,7 @@ TEST(Prometheus, WritesEveryKind) {
   Registry registry(2);
   registry.AddCounter("queen_push_total", "Pushes.", {{"result", "queued"}}).of(0).Add(3);
   registry.AddCounter("queen_push_total", "Pushes.", {{"result", "failed"}, {"why", "x"}});
-  registry.AddGauge("queen_connections", "Open connections.").of(1).Set(-2);
+  registry.AddComputed(Kind::kGauge, "queen_connections", "Open connections.", [] { return -2.0; });
   Histograms& batch = registry.AddHistogram("queen_batch_items", "Items per batch.", {1, 0, 3});
   for (const uint64_t items : {0u, 1u, 2u, 4u, 8u, 9u}) batch.of(items % 2).Record(items);
   registry.AddComputed(Kind::kGauge, "queen_load", "Load.", [] { return 0.25; });
@@ -57,8 +57,8 @@ TEST(Prometheus, MicrosecondsAreShownAsSeconds) {
 
 TEST(Prometheus, EscapesHelpAndLabels) {
   Registry registry(1);
-  registry.AddGauge("queen_odd", "A \"quote\", a \\ and a\nbreak.",
-                    {{"path", "C:\\x\"y\"\n\xC3\xA9"}});
+  registry.AddComputed(Kind::kGauge, "queen_odd", "A \"quote\", a \\ and a\nbreak.",
+                       [] { return 0.0; }, {{"path", "C:\\x\"y\"\n\xC3\xA9"}});
   EXPECT_EQ(RenderPrometheus(registry),
             "# HELP queen_odd A \"quote\", a \\\\ and a\\nbreak.\n"
             "# TYPE queen_odd gauge\n"

@@ -53,12 +53,6 @@ Counters& Registry::AddCounter(std::string_view name, std::string_view help, Lab
   return *series.source.emplace<std::unique_ptr<Counters>>(std::make_unique<Counters>(writers_));
 }
 
-Gauges& Registry::AddGauge(std::string_view name, std::string_view help, Labels labels) {
-  const std::lock_guard lock(mutex_);
-  Series& series = AddSeries(Kind::kGauge, name, help, kNoUnit, std::move(labels));
-  return *series.source.emplace<std::unique_ptr<Gauges>>(std::make_unique<Gauges>(writers_));
-}
-
 Histograms& Registry::AddHistogram(std::string_view name, std::string_view help, Unit unit,
                                    Labels labels) {
   assert(unit.last_exponent <= kHistogramValueBits);

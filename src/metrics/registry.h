@@ -39,7 +39,6 @@ struct Unit {
 
 constexpr Unit kMicrosAsSeconds = {1e6, 6, 26};  // 64 us .. 67 s
 constexpr Unit kItems = {1, 0, 14};              // 1 .. 16384
-constexpr Unit kBytes = {1, 6, 26};              // 64 B .. 64 MiB
 
 // A value that somebody else keeps, asked for when metrics are read.
 using Computed = std::function<double()>;
@@ -51,9 +50,7 @@ using Collected = std::function<void(const Emit&)>;
 
 struct Series {
   Labels labels;
-  std::variant<std::unique_ptr<Counters>, std::unique_ptr<Gauges>, std::unique_ptr<Histograms>,
-               Computed, Collected>
-      source;
+  std::variant<std::unique_ptr<Counters>, std::unique_ptr<Histograms>, Computed, Collected> source;
 };
 
 // All series of one name.
@@ -76,7 +73,6 @@ class Registry {
   // Names are queen_[a-z0-9_]+, those of counters end in _total. Series of one name differ in
   // their label values and share the rest. REQUIRES: this name and these labels are new.
   Counters& AddCounter(std::string_view name, std::string_view help, Labels labels = {});
-  Gauges& AddGauge(std::string_view name, std::string_view help, Labels labels = {});
   Histograms& AddHistogram(std::string_view name, std::string_view help, Unit unit,
                            Labels labels = {});
 

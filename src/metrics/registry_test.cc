@@ -14,14 +14,10 @@ namespace {
 TEST(Registry, SumsWhatEachWriterCounted) {
   Registry registry(3);
   Counters& pushes = registry.AddCounter("queen_push_total", "Pushes.");
-  Gauges& open = registry.AddGauge("queen_connections", "Open connections.");
   for (size_t writer = 0; writer < 3; ++writer) {
     pushes.of(writer).Add(writer + 1);
-    open.of(writer).Set(10);
-    open.of(writer).Add(-static_cast<int64_t>(writer));
   }
   EXPECT_EQ(Total(pushes), 6u);
-  EXPECT_EQ(Total(open), 27);
 }
 
 TEST(Registry, InstancesShareNoCacheLine) {
@@ -47,7 +43,6 @@ TEST(Registry, WritersAreReadWhileTheyWrite) {
   constexpr uint64_t kPerWriter = 50'000;
   Registry registry(kWriters);
   Counters& counters = registry.AddCounter("queen_messages_total", "Messages.");
-  Gauges& gauges = registry.AddGauge("queen_depth", "Depth.");
   Histograms& histograms = registry.AddHistogram("queen_wait_seconds", "Waits.", kMicrosAsSeconds);
   std::atomic<size_t> done{0};
   std::vector<std::thread> threads;
@@ -55,7 +50,6 @@ TEST(Registry, WritersAreReadWhileTheyWrite) {
     threads.emplace_back([&, writer] {
       for (uint64_t i = 0; i < kPerWriter; ++i) {
         counters.of(writer).Add();
-        gauges.of(writer).Set(static_cast<int64_t>(i));
         histograms.of(writer).Record(i);
       }
       ++done;
@@ -69,8 +63,24 @@ TEST(Registry, WritersAreReadWhileTheyWrite) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(Total(counters), kWriters * kPerWriter);
-  EXPECT_EQ(Total(gauges), static_cast<int64_t>(kWriters * (kPerWriter - 1)));
   EXPECT_EQ(HistogramSnapshot(histograms).count(), kWriters * kPerWriter);
+}
+
+TEST(Registry, CollectsSeriesWhenItIsRead) {
+  Registry registry(1);
+  CounterGrid grid(2, 3);
+  registry.AddCollected(Kind::kCounter, "queen_cells_total", "Cells.", [&grid](const Emit& emit) {
+    for (size_t row = 0; row < 2; ++row) {
+      const auto value = static_cast<double>(grid.value(row, 2));
+      if (value > 0) emit({{"row", std::to_string(row)}}, value);
+    }
+  });
+  const std::string head = "# HELP queen_cells_total Cells.\n# TYPE queen_cells_total counter\n";
+  EXPECT_EQ(RenderPrometheus(registry), head);
+  grid.Add(1, 2);
+  grid.Add(1, 2, 4);
+  grid.Add(0, 1);
+  EXPECT_EQ(RenderPrometheus(registry), head + "queen_cells_total{row=\"1\"} 5\n");
 }
 
 TEST(RegistryDeathTest, RefusesNamesAndLabelsThatBreakTheRules) {
@@ -81,10 +91,13 @@ TEST(RegistryDeathTest, RefusesNamesAndLabelsThatBreakTheRules) {
   EXPECT_DEATH(registry.AddCounter("queen_a_total", "Another help.", {{"x", "2"}}), "");
   EXPECT_DEATH(registry.AddCounter("a_total", "No prefix."), "");
   EXPECT_DEATH(registry.AddCounter("queen_a", "A counter without _total."), "");
-  EXPECT_DEATH(registry.AddGauge("queen_a b", "A space."), "");
-  EXPECT_DEATH(registry.AddGauge("queen_b", "Reserved label.", {{"le", "1"}}), "");
-  EXPECT_DEATH(
-      registry.AddGauge("queen_b", "Too many.", Labels(kLabelsPerSeriesMax + 1, {"a", "b"})), "");
+  EXPECT_DEATH(registry.AddComputed(Kind::kGauge, "queen_a_total", "A gauge.", [] { return 1.0; }),
+               "");
+  EXPECT_DEATH(registry.AddCounter("queen_a b_total", "A space."), "");
+  EXPECT_DEATH(registry.AddCounter("queen_b_total", "Reserved label.", {{"le", "1"}}), "");
+  EXPECT_DEATH(registry.AddCounter("queen_b_total", "Too many.",
+                                   Labels(kLabelsPerSeriesMax + 1, {"a", "b"})),
+               "");
 }
 
 }  // namespace

@@ -67,5 +67,19 @@ TEST(DeliveredIndex, IsBoundedAndForgetsTheOldest) {
   EXPECT_FALSE(index.Find({1}, "g", "tx49"));
 }
 
+TEST(DeliveredIndex, KnowsTheQueueOfAPartitionAndCountsLookups) {
+  DeliveredIndex index(1000);
+  EXPECT_EQ(index.QueueOf(PartitionId{3}), "");
+  DeliveredRange range{PartitionId{3}, "orders", "p", "g", 1, {}, {}};
+  range.Add("a", 5);
+  index.Add(std::move(range));
+  EXPECT_EQ(index.QueueOf(PartitionId{3}), "orders");
+  EXPECT_TRUE(index.Find(PartitionId{3}, "g", "a"));
+  EXPECT_FALSE(index.Find(PartitionId{3}, "g", "b"));
+  EXPECT_FALSE(index.Find(PartitionId{4}, "g", "a"));
+  EXPECT_EQ(index.lookups().hits, 1);
+  EXPECT_EQ(index.lookups().misses, 2);
+}
+
 }  // namespace
 }  // namespace queen::state

@@ -130,7 +130,8 @@ class Description:
         operation = self.operation(method, target)
         if not operation or not 200 <= reply.status < 300:
             return
-        if refused(json.loads(reply.body) if reply.body else None):
+        is_json = reply.headers.get("content-type", "").startswith("application/json")
+        if refused(json.loads(reply.body) if reply.body and is_json else None):
             return
         described = operation.get("requestBody")
         what = f"the body of {method} {target}"
