@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/json_reader.h"
 #include "cli/families.h"
 #include "cli/json_text.h"
 #include "cli/session.h"
@@ -42,8 +43,9 @@ void AddLines(std::string& out, const Terminal& terminal, const JsonValue& objec
     if (field.value.is_null()) continue;
     const std::string name = terminal.Paint(Colour::kBold, Printable(WordsOf(field.key)));
     if (field.value.is_object()) {
-      out += indent + name + "\n";
-      AddLines(out, terminal, field.value, depth + 1);
+      std::string inside;
+      AddLines(inside, terminal, field.value, depth + 1);
+      if (!inside.empty()) out += indent + name + "\n" + inside;
     } else if (field.value.is_array()) {
       size_t count = 0;
       std::string list;
@@ -75,8 +77,13 @@ int PrintExplanation(const Session& session, const JsonValue& root) {
 }
 
 int Explain(Session& session, const ExplainOptions& options) {
-  return session.Show(session.admin().Explain(options.queue, options.partition, options.group),
-                      [&](const JsonValue& root) { return PrintExplanation(session, root); });
+  const auto report = session.admin().Explain(options.queue, options.partition, options.group);
+  const int code =
+      session.Show(report, [&](const JsonValue& root) { return PrintExplanation(session, root); });
+  if (code != kDone) return code;
+  const auto root = ParseJson(*report);
+  // A queue or partition that is not there is explained, too.
+  return root.ok() && TextAt(*root, "cause").starts_with("missing_") ? kNothing : kDone;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct GroupOptions {
   std::string group;
   std::string queue;
   bool lagging = false;
+  int64_t limit = 0;
   bool keep_start = false;
   bool yes = false;
 };
@@ -53,32 +54,36 @@ int ShowGroups(Session& session, const GroupOptions& options) {
 }
 
 int ShowGroup(Session& session, const GroupOptions& options) {
+  client::Filter page;
+  if (options.limit > 0) page.limit = options.limit;
   bool known = false;
-  const int code = session.Show(session.admin().Group(options.group), [&](const JsonValue& root) {
-    Table table({{"QUEUE"},
-                 {"PARTITION"},
-                 {"LAG", true},
-                 {"BEHIND", true},
-                 {"CONSUMED", true},
-                 {"LEASED"},
-                 {"LAST CONSUMED"},
-                 {"CONSUMER"}});
-    for (const JsonField& queue : JsonFields(root)) {
-      const std::string name(queue.key);
-      if (!options.queue.empty() && name != options.queue) continue;
-      for (const JsonValue& partition : JsonElements(queue.value.Find("partitions"))) {
-        table.Add({name, TextAt(partition, "partition"), ShowCount(CountAt(partition, "offsetLag")),
-                   ShowSeconds(NumberOf(partition.Find("timeLagSeconds"))),
-                   ShowCount(CountAt(partition, "totalConsumed")),
-                   TruthAt(partition, "leaseActive") ? "yes" : "no",
-                   OrDash(ShowTime(TextAt(partition, "lastConsumedAt"))),
-                   OrDash(TextAt(partition, "workerId"))});
-      }
-      known = true;
-    }
-    if (known) Session::Print(table.Show(session.out()));
-    return kDone;
-  });
+  const int code =
+      session.Show(session.admin().Group(options.group, page), [&](const JsonValue& root) {
+        Table table({{"QUEUE"},
+                     {"PARTITION"},
+                     {"LAG", true},
+                     {"BEHIND", true},
+                     {"CONSUMED", true},
+                     {"LEASED"},
+                     {"LAST CONSUMED"},
+                     {"CONSUMER"}});
+        for (const JsonField& queue : JsonFields(root)) {
+          const std::string name(queue.key);
+          if (!options.queue.empty() && name != options.queue) continue;
+          for (const JsonValue& partition : JsonElements(queue.value.Find("partitions"))) {
+            table.Add({name, TextAt(partition, "partition"),
+                       ShowCount(CountAt(partition, "offsetLag")),
+                       ShowSeconds(NumberOf(partition.Find("timeLagSeconds"))),
+                       ShowCount(CountAt(partition, "totalConsumed")),
+                       TruthAt(partition, "leaseActive") ? "yes" : "no",
+                       OrDash(ShowTime(TextAt(partition, "lastConsumedAt"))),
+                       OrDash(TextAt(partition, "workerId"))});
+          }
+          known = true;
+        }
+        if (known) Session::Print(table.Show(session.out()));
+        return kDone;
+      });
   if (code == kDone && !known && !session.json()) {
     return session.Fail("there is no consumer group " + options.group, kNothing);
   }
@@ -158,7 +163,7 @@ Command GroupCommand() {
         "where it stands in each partition",
         "",
         {group},
-        {queue},
+        {queue, {"-n,--limit", "N", "most partitions", NumberTarget{&options->limit}}},
         [options](Session& session) { return ShowGroup(session, *options); }},
        {"delete",
         "forget where it stands",

@@ -58,7 +58,8 @@ class Parser {
     for (const Argument& argument : command_.arguments) {
       CLI::Option* made = app_.add_option(argument.name);
       if (IsList(argument.target)) {
-        made->expected(1, -1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        made->expected(1, -1)->allow_extra_args()->multi_option_policy(
+            CLI::MultiOptionPolicy::TakeAll);
       }
     }
     children_.reserve(command_.children.size());

@@ -31,6 +31,12 @@ struct Tree {
           {"-o,--output", "FORMAT", "", &output, {"table", "json"}},
           {"-h,--help", "", "", static_cast<bool*>(nullptr)}},
          run},
+        {"configure",
+         "set",
+         "",
+         {{"QUEUE", "", &queue}, {"SETTINGS", "", &headers, false}},
+         {},
+         run},
         {"queue",
          "one queue",
          "",
@@ -73,6 +79,14 @@ TEST(Parse, FillsWhatIsGivenAndKeepsTheRest) {
   EXPECT_EQ(tree.output, "table");
 }
 
+TEST(Parse, AListTakesAllThatFollows) {
+  Tree tree;
+  EXPECT_EQ(tree.Problem({"configure", "orders", "a=1", "b=2", "c=3"}), "");
+  EXPECT_EQ(tree.headers, (Names{"a=1", "b=2", "c=3"}));
+  EXPECT_EQ(tree.queue, "orders");
+  EXPECT_EQ(Tree().Problem({"configure", "orders"}), "");
+}
+
 TEST(Parse, FindsCommandsBelowOthers) {
   Tree tree;
   const Parsed parsed = Parse(tree.root, {"queue", "show", "orders"});
@@ -112,7 +126,7 @@ TEST(Parse, HelpComesBeforeProblems) {
 
 TEST(Completion, OffersCommandsFlagsValuesAndNames) {
   const Tree tree;
-  EXPECT_EQ(tree.Words({""}), (Names{"push", "queue"}));
+  EXPECT_EQ(tree.Words({""}), (Names{"push", "configure", "queue"}));
   EXPECT_EQ(tree.Words({"qu"}), (Names{"queue"}));
   EXPECT_EQ(tree.Words({"queue", ""}), (Names{"show"}));
   EXPECT_EQ(tree.Words({"push", ""}), (Names{"orders", "invoices"}));

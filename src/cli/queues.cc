@@ -16,6 +16,8 @@
 namespace queen::cli {
 namespace {
 
+constexpr int64_t kPartitionsShown = 100;
+
 struct QueueOptions {
   std::string queue;
   std::string partition;
@@ -83,8 +85,18 @@ void PrintPartitions(const Session& session, const JsonValue& partitions) {
   if (!table.empty()) Session::Print("\n" + table.Show(session.out()));
 }
 
+// A person is shown a page of partitions; a script gets all unless it asks for a page.
+client::Filter PartitionPage(const Session& session, const QueueOptions& options) {
+  client::Filter page;
+  page.offset = options.offset;
+  if (options.limit > 0) page.limit = options.limit;
+  if (!page.limit && !session.json()) page.limit = kPartitionsShown;
+  return page;
+}
+
 int ShowQueue(Session& session, const QueueOptions& options) {
-  return session.Show(session.admin().Queue(options.queue), [&](const JsonValue& root) {
+  const client::Filter page = PartitionPage(session, options);
+  return session.Show(session.admin().Queue(options.queue, page), [&](const JsonValue& root) {
     std::vector<std::pair<std::string, Cell>> pairs = {
         {"Queue", TextAt(root, "name")},
         {"Namespace", OrDash(TextAt(root, "namespace"))},
@@ -101,6 +113,11 @@ int ShowQueue(Session& session, const QueueOptions& options) {
     }
     Session::Print(ShowPairs(session.out(), pairs));
     PrintPartitions(session, root.Find("partitions"));
+    const int64_t total = CountAt(root, "totalPartitions");
+    if (total > page.offset + *page.limit) {
+      Session::Print(fmt::format("There are {} partitions; --limit and --offset show others\n",
+                                 ShowCount(total)));
+    }
     return kDone;
   });
 }
@@ -212,7 +229,9 @@ Command QueueCommand() {
         "its options and partitions",
         "",
         {QueueArgument(*options)},
-        {},
+        {{"-n,--limit", "N", "most partitions (100; all with -o json)",
+          NumberTarget{&options->limit}},
+         {"--offset", "N", "leave out so many first", NumberTarget{&options->offset}}},
         [options](Session& session) { return ShowQueue(session, *options); }},
        {"configure",
         "make a queue or change its options",

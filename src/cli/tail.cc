@@ -2,6 +2,8 @@
 // group of its own, which is removed at the end.
 #include <fmt/format.h>
 
+#include <csignal>
+#include <cstdio>
 #include <memory>
 
 #include "cli/families.h"
@@ -33,7 +35,7 @@ void PrintLine(const Session& session, const client::Message& message) {
                              Printable(message.payload)));
 }
 
-// Until `count` messages, an interrupt or an error; the exit code.
+// Until `count` messages, an interrupt, an error, or nobody reads what is printed; the exit code.
 int Follow(Session& session, client::PopRequest request, int64_t count,
            const Interrupt& interrupt) {
   client::Client client = session.PatientClient();
@@ -47,13 +49,14 @@ int Follow(Session& session, client::PopRequest request, int64_t count,
     }
     for (const client::Message& message : *messages) PrintLine(session, message);
     seen += static_cast<int64_t>(messages->size());
-    if (count > 0 && seen >= count) return kDone;
+    if ((count > 0 && seen >= count) || std::ferror(stdout) != 0) return kDone;
   }
   return kDone;  // an interrupt is how a tail ends
 }
 
 int Tail(Session& session, const TailOptions& options) {
   const Interrupt interrupt;
+  std::signal(SIGPIPE, SIG_IGN);  // the group is to be removed also when `head` has seen enough
   const bool own_group = options.group.empty();
   client::PopRequest request;
   request.queue = options.queue;

@@ -16,8 +16,9 @@ def test_push_one_and_pop_it(cli):
 
 
 def test_the_bytes_of_a_payload_survive(cli):
-    cli("push", "bytes", '{"n": 1.50, "b": 1e3}')
-    assert '{"n": 1.50, "b": 1e3}' in cli("pop", "bytes", "-o", "json").out
+    for payload in ('{"n": 1.50, "b": 1e3}', "[1, 2]", '"[a,b]"', "{}"):
+        cli("push", "bytes", payload)
+        assert f'"data":{payload}}}' in cli("pop", "bytes", "-o", "json").out
 
 
 def test_a_table_of_messages(cli):
@@ -108,7 +109,23 @@ def test_tail_follows_and_leaves_no_group(cli, broker):
     assert tail.wait(timeout=30) == 0
     assert cli("pop", "log", "-n", 5, "--partitions", 5, "-o", "json").lines()[0]["data"] == "before"  # not taken
     assert "log" in {group["queueName"] for group in cli("groups", "-o", "json").json()}
-    assert not [group for group in cli("groups", "-o", "json").json() if group["name"].startswith("queen-tail-")]
+    assert not tails(cli)
+
+
+def tails(cli):
+    return [group["name"] for group in cli("groups", "-o", "json").json() if group["name"].startswith("queen-tail-")]
+
+
+def test_tail_ends_when_nobody_reads(cli, broker):
+    """As in `queen tail log | head -1`; its group goes with it."""
+    tail = start_tail(broker.url, "piped")
+    assert tail.stderr.readline().startswith("Following")
+    cli("push", "piped", "1")
+    assert tail.stdout.readline() and tails(cli)
+    tail.stdout.close()
+    cli("push", "piped", "2")
+    assert tail.wait(timeout=30) == 0
+    assert not tails(cli)
 
 
 def test_tail_from_the_beginning(cli):

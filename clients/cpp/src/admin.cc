@@ -26,15 +26,20 @@ void AppendEncoded(std::string& out, std::string_view text) {
   }
 }
 
+// Adds `limit` and `offset` only.
+Path& AddPage(Path& path, const Filter& page) {
+  if (page.limit) path.Query("limit", *page.limit);
+  if (page.offset > 0) path.Query("offset", page.offset);
+  return path;
+}
+
 Path WithFilter(std::string_view base, const Filter& filter) {
   Path path(base);
   path.Query("queue", filter.queue).Query("partition", filter.partition);
   path.Query("consumerGroup", filter.group);
   path.Query("ns", filter.name_space).Query("task", filter.task);
   path.Query("status", filter.status).Query("from", filter.from).Query("to", filter.to);
-  if (filter.limit) path.Query("limit", *filter.limit);
-  if (filter.offset > 0) path.Query("offset", filter.offset);
-  return path;
+  return AddPage(path, filter);
 }
 
 Path OneMessagePath(const std::string& partition_id, const std::string& transaction_id) {
@@ -82,8 +87,9 @@ Admin::Json Admin::Maintenance() { return Get("/api/v1/system/maintenance"); }
 Admin::Json Admin::Queues(const Filter& filter) {
   return Send("GET", WithFilter(kQueuesPath, filter));
 }
-Admin::Json Admin::Queue(const std::string& queue) {
-  return Send("GET", Path(kQueuesPath).Segment(queue));
+Admin::Json Admin::Queue(const std::string& queue, const Filter& page) {
+  Path path(kQueuesPath);
+  return Send("GET", AddPage(path.Segment(queue), page));
 }
 Admin::Json Admin::QueueStatus(const Filter& filter) {
   return Send("GET", WithFilter("/api/v1/status/queues", filter));
@@ -109,8 +115,9 @@ Admin::Json Admin::Explain(const std::string& queue, const std::string& partitio
 }
 
 Admin::Json Admin::Groups() { return Send("GET", Path(kGroupsPath)); }
-Admin::Json Admin::Group(const std::string& group) {
-  return Send("GET", Path(kGroupsPath).Segment(group));
+Admin::Json Admin::Group(const std::string& group, const Filter& page) {
+  Path path(kGroupsPath);
+  return Send("GET", AddPage(path.Segment(group), page));
 }
 Admin::Json Admin::LaggingGroups(int64_t seconds_min) {
   return Send("GET", Path(kGroupsPath).Segment("lagging").Query("minLagSeconds", seconds_min));
@@ -168,10 +175,7 @@ Admin::Json Admin::Traces(const std::string& partition_id, const std::string& tr
 }
 Admin::Json Admin::TracesByName(const std::string& name, const Filter& page) {
   Path path("/api/v1/traces/by-name");
-  path.Segment(name);
-  if (page.limit) path.Query("limit", *page.limit);
-  if (page.offset > 0) path.Query("offset", page.offset);
-  return Send("GET", path);
+  return Send("GET", AddPage(path.Segment(name), page));
 }
 Admin::Json Admin::TraceNames(const Filter& page) {
   return Send("GET", WithFilter("/api/v1/traces/names", page));

@@ -58,7 +58,8 @@ class Admin {
 
   Json Health();
   Json Queues(const Filter& filter = {});
-  Json Queue(const std::string& queue);
+  // With a page of its partitions, by `limit` and `offset`.
+  Json Queue(const std::string& queue, const Filter& page = {});
   Json QueueStatus(const Filter& filter = {});
   // `body` is the JSON of POST /api/v1/configure, the queue's name included.
   Json Configure(const std::string& body);
@@ -69,7 +70,8 @@ class Admin {
   Json Explain(const std::string& queue, const std::string& partition, const std::string& group);
 
   Json Groups();
-  Json Group(const std::string& group);
+  // A page of its partitions, by `limit` and `offset`.
+  Json Group(const std::string& group, const Filter& page = {});
   Json LaggingGroups(int64_t seconds_min);
   // "" = on every queue. Keeping the metadata keeps where the group started.
   Json DeleteGroup(const std::string& group, const std::string& queue, bool keep_metadata = false);
