@@ -1,8 +1,9 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check sanitize format bench bench-smoke model liveness chaos clean
+.PHONY: help run build test check sanitize format bench bench-smoke model liveness chaos install deb clean
 
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +19,7 @@ build: ## Build build/queen (release, asserts on)
 	@JOBS=$(JOBS) scripts/build queen
 
 test: ## Build everything and run every test
-	@scripts/setup build run test ha
+	@scripts/setup build run test ha package
 	@test -f build/build.ninja || cmake --preset release
 	@cmake --build build -j $(JOBS)
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
@@ -28,7 +29,7 @@ check: ## Format, lint, and the unit tests under ASan and UBSan
 	@scripts/check
 
 sanitize: ## Every test under ASan and UBSan, then under TSan (half an hour)
-	@scripts/setup build run test ha
+	@scripts/setup build run test ha package
 	@scripts/sanitize
 
 format: ## Rewrite the sources in the project's format
@@ -60,6 +61,13 @@ chaos: build ## Kill broker, PostgreSQL and connections at random under load (SE
 	@scripts/setup run test
 	@/usr/bin/python3 tests/chaos/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) \
 		--brokers $(or $(BROKERS),1) $(FAULTS)
+
+install: build ## Install it with man page, completion, systemd unit and docs (PREFIX=/usr/local, DESTDIR=)
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+deb: build ## Make a Debian package of build/queen in build/deb
+	@scripts/setup package
+	@scripts/deb build/deb
 
 clean: ## Remove what was built (never the data)
 	@rm -rf build build-dev build-tsan build-fuzz

@@ -14,7 +14,7 @@ function(queen_embed_sql target)
     file(READ ${file} text)
     string(APPEND rows "      {\"${path}\", R\"queen_sql(${text})queen_sql\"},\n")
   endforeach()
-  set(source "// Written by cmake/sql.cmake from sql/.
+  queen_generated_source(${target} embedded_files.cc "// Written by cmake/sql.cmake from sql/.
 #include \"storage/embedded_files.h\"
 
 namespace queen::storage {
@@ -26,14 +26,4 @@ ${rows}  };
 
 }  // namespace queen::storage
 ")
-
-  set(output ${CMAKE_BINARY_DIR}/generated/embedded_files.cc)
-  set(before "")
-  if(EXISTS ${output})
-    file(READ ${output} before)
-  endif()
-  if(NOT before STREQUAL source)
-    file(WRITE ${output} "${source}")
-  endif()
-  target_sources(${target} PRIVATE ${output})
 endfunction()

@@ -71,6 +71,13 @@ class Tidy(unittest.TestCase):
         self.check({"docs/a.md": "see [b](b.md)\n```\n[c](c.md)\n```\n"},
                    "docs/a.md:1: the link to b.md leads nowhere")
 
+    def test_anchors(self):
+        page = "# A `b`, c\n## Twice\n## Twice\n```\n# no heading\n```\n<a id=\"own\"></a>\n"
+        self.check({"docs/a.md": page,
+                    "docs/b.md": "[a](a.md#a-b-c) [a](a.md#twice-1) [a](a.md#own) [b](#no-heading) [a](a.md#no-heading)\n"},
+                   "docs/b.md:1: the link to #no-heading names no heading of that page",
+                   "docs/b.md:1: the link to a.md#no-heading names no heading of that page")
+
     def test_procedures_are_called_in_one_place(self):
         tree = {"sql/procedures/push.sql": "CREATE OR REPLACE FUNCTION queen.push() ...\n",
                 "src/storage/a.cc": '// A.\nauto a = "queen.push";\n',

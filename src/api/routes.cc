@@ -12,6 +12,7 @@
 #include "api/lease.h"
 #include "api/maintenance.h"
 #include "api/messages.h"
+#include "api/openapi.h"
 #include "api/pop.h"
 #include "api/push.h"
 #include "api/resource_reports.h"
@@ -45,6 +46,7 @@ void AddReportRoutes(const Context& context, http::Router& router) {
   add("/api/v1/status/buffers", HandleStatusBuffers);
   add("/api/v1/status/queues", HandleStatusQueues);
   add("/api/v1/status/queues/:queue", HandleStatusQueue);
+  add("/api/v1/status/queues/:queue/messages", HandleListMessages);
   add("/api/v1/analytics/system-metrics", HandleSystemMetrics);
   add("/api/v1/analytics/worker-metrics", HandleWorkerMetrics);
   add("/api/v1/analytics/queue-lag", HandleQueueLag);
@@ -129,6 +131,8 @@ void AddRoutes(const Context& context, http::Router& router) {
   router.Add(Method::kGet, "/health", [&context](const Request&, Reply reply) {
     HandleHealth(context.health, std::move(reply));
   });
+  router.Add(Method::kGet, "/openapi.json",
+             [](const Request&, Reply reply) { HandleOpenApi(std::move(reply)); });
 }
 
 }  // namespace queen::api

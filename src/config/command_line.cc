@@ -52,11 +52,21 @@ const CommandInfo* FindCommand(std::string_view name) {
   return found == kCommands.end() ? nullptr : &*found;
 }
 
-std::string GeneralHelp() {
+using Others = std::vector<OtherCommand>;
+
+bool IsOther(const Others& others, std::string_view name) {
+  return std::ranges::find(others, name, &OtherCommand::name) != others.end();
+}
+
+std::string GeneralHelp(const Others& others) {
   std::string out =
       "Queen, a partitioned message broker on PostgreSQL.\n\nUsage: queen COMMAND\n\n";
   for (const CommandInfo& command : kCommands) {
-    out += fmt::format("  {:<8} {}\n", command.name, command.summary);
+    out += fmt::format("  {:<11} {}\n", command.name, command.summary);
+  }
+  if (!others.empty()) out += "\nFor operators, of a broker that runs (--url, QUEEN_URL):\n\n";
+  for (const OtherCommand& command : others) {
+    out += fmt::format("  {:<11} {}\n", command.name, command.summary);
   }
   out += "\n`queen COMMAND --help` lists the flags and settings of a command.\n";
   return out;
@@ -216,14 +226,15 @@ ParseResult LoadFor(Command command, const CommandParser& parser, const Environm
   return result;
 }
 
-ParseResult ParseTopLevel(const CLI::App& app) {
+ParseResult ParseTopLevel(const CLI::App& app, const Others& others) {
   if (app.count("--version") > 0) return Finish(0, fmt::format("queen {}\n", Version()));
-  if (app.count("--help") > 0) return Finish(0, GeneralHelp());
+  if (app.count("--help") > 0) return Finish(0, GeneralHelp(others));
   const std::vector<std::string> words = app.remaining();
-  if (words.empty()) return Finish(kUsageError, "", GeneralHelp());
+  if (words.empty()) return Finish(kUsageError, "", GeneralHelp(others));
   std::vector<std::string> names;
   names.reserve(kCommands.size());
   for (const CommandInfo& command : kCommands) names.emplace_back(command.name);
+  for (const OtherCommand& command : others) names.push_back(command.name);
   const std::string what =
       words.front().starts_with('-')
           ? fmt::format("unknown flag {}", words.front())
@@ -231,8 +242,17 @@ ParseResult ParseTopLevel(const CLI::App& app) {
   return FinishWithProblems({what}, "help");
 }
 
-ParseResult ShowHelp(const std::string& name) {
-  if (name.empty()) return Finish(0, GeneralHelp());
+// The help of another command is its own: it is run with --help.
+ParseResult RunOther(std::vector<std::string> words) {
+  ParseResult result;
+  result.command = Command::kOther;
+  result.other = std::move(words);
+  return result;
+}
+
+ParseResult ShowHelp(const std::string& name, const Others& others) {
+  if (name.empty()) return Finish(0, GeneralHelp(others));
+  if (IsOther(others, name)) return RunOther({name, "--help"});
   const CommandInfo* command = FindCommand(name);
   if (command == nullptr) return FinishWithProblems({"unknown command " + name}, "help");
   return Finish(0, HelpOf(*command));
@@ -240,7 +260,9 @@ ParseResult ShowHelp(const std::string& name) {
 
 }  // namespace
 
-ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment) {
+ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment,
+                             const Others& others) {
+  if (argc >= 2 && IsOther(others, argv[1])) return RunOther({argv + 1, argv + argc});
   if (argc >= 2 && std::string_view(argv[1]) == "bench") {
     ParseResult result;
     result.command = Command::kBench;
@@ -286,10 +308,10 @@ ParseResult ParseCommandLine(int argc, const char* const* argv, const Environmen
     if (const auto problems = parser.Problems(); !problems.empty()) {
       return FinishWithProblems(problems, parser.HelpCommand());
     }
-    if (name == "help") return ShowHelp(topic);
+    if (name == "help") return ShowHelp(topic, others);
     return Finish(0, fmt::format("queen {}\n", Version()));
   }
-  return ParseTopLevel(app);
+  return ParseTopLevel(app, others);
 }
 
 void HidePasswords(int argc, char** argv) {

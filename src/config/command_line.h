@@ -1,10 +1,10 @@
 // The command line of the binary: commands, flags and --help, on top of load.h.
 //
-//   queen serve | config | migrate | bench | version | help
+//   queen serve | config | migrate | bench | version | help, and others that main names
 //
 // Everything that needs neither a network nor a database is answered here, so that main only has
-// `serve`, `migrate` and `bench` left to do; the words behind `bench` are its own and passed on
-// unread. CLI11 is included by command_line.cc alone.
+// `serve`, `migrate`, `bench` and the others left to do; the words of `bench` and of the others are
+// their own and passed on unread. CLI11 is included by command_line.cc alone.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,13 @@
 
 namespace queen::config {
 
-enum class Command { kServe, kMigrate, kBench };
+enum class Command { kServe, kMigrate, kBench, kOther };
+
+// A command that somebody else parses and runs.
+struct OtherCommand {
+  std::string name;
+  std::string summary;
+};
 
 // queen migrate: apply what is missing, or print the SQL that would.
 struct MigrateArguments {
@@ -38,12 +44,14 @@ struct ParseResult {
   Command command = Command::kServe;
   MigrateArguments migrate;
   std::vector<std::string> bench;  // the words behind `queen bench`
+  std::vector<std::string> other;  // the words of another command, its name first
   Config config;
   std::vector<std::string> warnings;  // to be logged once logs are configured
 };
 
 // Exit codes: 0, or 2 when the command line or the configuration is wrong.
-ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment);
+ParseResult ParseCommandLine(int argc, const char* const* argv, const Environment& environment,
+                             const std::vector<OtherCommand>& others = {});
 
 // Overwrites connection strings with a password (--database-url, and --database of bench), so that
 // who lists the processes of the machine does not see them for as long as this one runs.

@@ -134,5 +134,20 @@ TEST(CommandLine, VersionAndHelp) {
   }
 }
 
+TEST(CommandLine, OtherCommandsArePassedOnUnread) {
+  const std::vector<OtherCommand> others = {{"push", "push a message"}};
+  const auto parse = [&](std::vector<const char*> words) {
+    words.insert(words.begin(), "queen");
+    return ParseCommandLine(static_cast<int>(words.size()), words.data(), {}, others);
+  };
+  const ParseResult pushed = parse({"push", "orders", "--nonsense"});
+  EXPECT_EQ(pushed.command, Command::kOther);
+  EXPECT_EQ(pushed.other, (std::vector<std::string>{"push", "orders", "--nonsense"}));
+  EXPECT_EQ(parse({"help", "push"}).other, (std::vector<std::string>{"push", "--help"}));
+  EXPECT_NE(parse({"help"}).finished->out.find("push        push a message"), std::string::npos);
+  EXPECT_EQ(parse({"pusj"}).finished->err,
+            "queen: unknown command pusj; did you mean push?\nTry `queen help`.\n");
+}
+
 }  // namespace
 }  // namespace queen::config

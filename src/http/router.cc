@@ -34,7 +34,7 @@ Response PreflightResponse() {
 }  // namespace
 
 struct Router::Route {
-  std::string pattern;
+  RouteInfo info;
   std::vector<std::string> parameters;
   Handler handler;
 };
@@ -104,7 +104,7 @@ Router& Router::operator=(Router&&) noexcept = default;
 void Router::Add(Method method, std::string_view pattern, Handler handler) {
   assert(pattern.starts_with('/'));
   auto route = std::make_unique<Route>();
-  route->pattern = pattern;
+  route->info = {method, std::string(pattern), routes_.size()};
   route->handler = std::move(handler);
   Node* node = root_.get();
   bool rest = false;
@@ -134,6 +134,8 @@ void Router::Add(Method method, std::string_view pattern, Handler handler) {
   place = route.get();
   routes_.push_back(std::move(route));
 }
+
+const RouteInfo& Router::route(size_t number) const { return routes_[number]->info; }
 
 const Router::Route* Router::Choose(const std::array<const Route*, kMethodCount>& routes,
                                     Search& search) {
@@ -194,11 +196,15 @@ void Router::Dispatch(Request request, Reply reply) const {
   }
   if (route == nullptr) {
     std::string allow = "OPTIONS";
+    std::string takes;
     if (search.allowed[static_cast<size_t>(Method::kGet)]) allow += ", HEAD";
     for (size_t i = 0; i < kMethodCount; ++i) {
-      if (search.allowed[i]) allow.append(", ").append(MethodName(static_cast<Method>(i)));
+      if (!search.allowed[i]) continue;
+      allow.append(", ").append(MethodName(static_cast<Method>(i)));
+      takes.append(takes.empty() ? "" : " or ").append(MethodName(static_cast<Method>(i)));
     }
-    Response response = ErrorResponse(Status(Code::kMethodNotAllowed));
+    Response response = ErrorResponse(
+        Status(Code::kMethodNotAllowed, "Method not allowed; this path takes " + takes));
     response.AddHeader("Allow", allow);
     return reply.Send(std::move(response));
   }

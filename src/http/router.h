@@ -20,6 +20,7 @@
 
 #include "http/reply.h"
 #include "http/request.h"
+#include "http/route.h"
 
 namespace queen::http {
 
@@ -44,6 +45,8 @@ class Router {
   void Dispatch(Request request, Reply reply) const;
 
   size_t size() const { return routes_.size(); }
+  // REQUIRES: number < size()
+  const RouteInfo& route(size_t number) const;
 
  private:
   struct Route;

@@ -108,7 +108,9 @@ TEST_F(RouterTest, UnknownPathsAreJson404) {
 TEST_F(RouterTest, OtherMethodsAre405WithAllow) {
   const Response response = Ask("POST", "/api/v1/groups/lagging");
   EXPECT_EQ(response.status, 405);
-  EXPECT_EQ(response.body, R"({"error":"Method not allowed","code":"method_not_allowed"})");
+  EXPECT_EQ(
+      response.body,
+      R"({"error":"Method not allowed; this path takes GET or DELETE","code":"method_not_allowed"})");
   ASSERT_EQ(response.headers.size(), 1U);
   EXPECT_EQ(response.headers[0].first, "Allow");
   EXPECT_EQ(response.headers[0].second, "OPTIONS, HEAD, GET, DELETE");
@@ -138,6 +140,16 @@ TEST_F(RouterTest, PathsThatAreNotTextAre400) {
   }
   // One character must not be split over two segments.
   EXPECT_EQ(StatusOf("/api/v1/pop/queue/%c3/partition/%a9"), 400);
+}
+
+TEST_F(RouterTest, KnowsItsRoutes) {
+  ASSERT_EQ(router_.size(), 12U);
+  EXPECT_EQ(router_.route(0).pattern, "/");
+  EXPECT_EQ(router_.route(2).method, Method::kPost);
+  EXPECT_EQ(router_.route(2).pattern, "/api/v1/push");
+  EXPECT_EQ(router_.route(8).method, Method::kDelete);
+  EXPECT_EQ(router_.route(8).pattern, "/api/v1/groups/:group");
+  EXPECT_EQ(router_.route(11).pattern, "/assets/*file");
 }
 
 TEST_F(RouterTest, TheQueryIsDecodedBeforeTheHandler) {

@@ -1,10 +1,14 @@
 // queen: one binary, several commands (config/command_line.h). Exit codes: 0, 1 for a fault that is
-// not the command line's, 2 for a bad command line or configuration.
+// not the command line's, 2 for a bad command line or configuration; commands of operators have
+// more (cli/exit_codes.h).
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "bench/bench.h"
+#include "cli/cli.h"
 #include "config/command_line.h"
 #include "config/load.h"
 #include "server/descriptors.h"
@@ -33,13 +37,17 @@ std::string ValueOf(const config::Environment& environment, std::string_view nam
 
 int Main(int argc, char** argv) {
   const config::Environment environment = config::EnvironmentOf(environ);
-  const config::ParseResult parsed = config::ParseCommandLine(argc, argv, environment);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (cli::IsCompletion(words)) return cli::RunCli(words, environment);
+  const config::ParseResult parsed =
+      config::ParseCommandLine(argc, argv, environment, cli::Commands());
   config::HidePasswords(argc, argv);
   if (parsed.finished) {
     fmt::print("{}", parsed.finished->out);
     fmt::print(stderr, "{}", parsed.finished->err);
     return parsed.finished->exit_code;
   }
+  if (parsed.command == config::Command::kOther) return cli::RunCli(parsed.other, environment);
   log::Configure(parsed.config.log.level, parsed.config.log.format);
   for (const std::string& warning : parsed.warnings) log::Warn(warning);
   switch (parsed.command) {
@@ -47,6 +55,8 @@ int Main(int argc, char** argv) {
       return Serve(parsed.config);
     case config::Command::kMigrate:
       return server::RunMigrate(parsed.config, parsed.migrate);
+    case config::Command::kOther:
+      break;
     case config::Command::kBench:
       return bench::RunBench(parsed.bench, ValueOf(environment, "DATABASE_URL"),
                              ValueOf(environment, "QUEEN_TOKEN"));

@@ -13,6 +13,9 @@ R: {"method", "path", "headers"?, and one of "body" (JSON), "raw_body" (text), "
 E: {"status", "body"? (matching.py), "empty"? true, "headers"? {name: value, null = not there},
     "contains"? [texts the raw body has], "elapsed_ms"? [least, most],
     "rising"? [[key, ...]] values met along these keys, through arrays, strictly rise}
+
+Whatever a case expects, every reply, and every body that is accepted, is also held to the description of
+the API (tests/support/described.py).
 """
 
 import http.client
@@ -20,6 +23,7 @@ import io
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -27,8 +31,14 @@ from urllib.parse import urlsplit
 
 from matching import Mismatch, match, show, substitute
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from support import described  # noqa: E402
+
 TIMEOUT_SECONDS = 60
-DIRECTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases")
+DIRECTORY = os.path.join(HERE, "cases")
+DESCRIPTION = described.Description(described.load())
 
 
 class Reply:
@@ -190,23 +200,31 @@ def check(expect, reply, variables):
             raise Mismatch(f"{'.'.join(keys)} does not rise: {values}")
 
 
+def judge(expect, request, reply, variables):
+    """Raises unless the reply is as the case expects and as the API is described."""
+    check(expect, reply, variables)
+    method, path, _, body = request
+    DESCRIPTION.check(method, path, body, reply)
+
+
 def run_step(client, step, variables, pending):
     """One step of a case."""
     if "await" in step:
-        return check(step["expect"], pending.pop(step["await"]).reply(), variables)
+        request, background = pending.pop(step["await"])
+        return judge(step["expect"], request, background.reply(), variables)
     if "pipeline" in step:
-        replies = client.pipeline([encode(request, variables) for request in step["pipeline"]])
-        for expect, reply in zip(step["expect"], replies, strict=True):
-            check(expect, reply, variables)
+        requests = [encode(request, variables) for request in step["pipeline"]]
+        for expect, request, reply in zip(step["expect"], requests, client.pipeline(requests), strict=True):
+            judge(expect, request, reply, variables)
         return None
     request = encode(step["request"], variables)
     if "disconnect_after_ms" in step:
         return client.send_and_leave(step["disconnect_after_ms"] / 1000, *request)
     if "background" in step:
-        pending[step["background"]] = Background(lambda: client.send(*request))
+        pending[step["background"]] = (request, Background(lambda: client.send(*request)))
         # The request must have reached the broker before the next step does.
         return time.sleep(0.3)
-    return check(step["expect"], client.send(*request), variables)
+    return judge(step["expect"], request, client.send(*request), variables)
 
 
 def run_case(url, case):
@@ -217,7 +235,7 @@ def run_case(url, case):
     for number, step in enumerate(case["steps"], 1):
         try:
             run_step(client, step, variables, pending)
-        except (Mismatch, OSError, http.client.HTTPException, ValueError) as error:
+        except (Mismatch, described.NotDescribed, OSError, http.client.HTTPException, ValueError) as error:
             asked = step.get("request") or step.get("pipeline") or {"await": step.get("await")}
             return f"step {number}: {show(asked)}\n    {error if str(error) else repr(error)}"
     return None

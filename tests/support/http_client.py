@@ -3,6 +3,9 @@
 import http.client
 import json
 
+# Called with (method, path, body, reply) of every request that is answered.
+observers = []
+
 
 class Reply:
     """Status, headers (names in lower case) and body of one reply."""
@@ -31,8 +34,11 @@ def request(host, port, method, path, body=None, headers=None, timeout=30):
         connection.request(method, path, body=body, headers=headers)
         reply = connection.getresponse()
         data = reply.read()
-        return Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, data)
+        answer = Reply(reply.status, {k.lower(): v for k, v in reply.getheaders()}, data)
     except http.client.HTTPException as error:
         raise ConnectionError(f"{method} {path}: {error!r}") from error
     finally:
         connection.close()
+    for observe in observers:
+        observe(method, path, body, answer)
+    return answer

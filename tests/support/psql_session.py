@@ -5,11 +5,14 @@ import subprocess
 
 
 class PsqlSession:
-    """Connects to a support.Postgres; `run` returns what its SQL prints, when it has ended."""
+    """Connects to a support.Postgres; `run` returns what its SQL prints, when it has ended.
 
-    def __init__(self, postgres):
+    `form` are the flags of psql for what it prints: bare values, unless told otherwise.
+    """
+
+    def __init__(self, postgres, form="-XAtq"):
         self._process = subprocess.Popen(
-            [os.path.join(postgres.bin, "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", postgres.directory,
+            [os.path.join(postgres.bin, "psql"), form, "-v", "ON_ERROR_STOP=1", "-h", postgres.directory,
              "-p", str(postgres.port), "-U", "queen", "-d", "queen"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self._runs = 0
@@ -17,7 +20,7 @@ class PsqlSession:
     def run(self, sql):
         self._runs += 1
         end = f"end of run {self._runs}"
-        self._process.stdin.write(f"{sql};\n\\echo {end}\n")
+        self._process.stdin.write(f"{sql}\n;\n\\echo {end}\n")
         self._process.stdin.flush()
         lines = []
         while (line := self._process.stdout.readline()).strip() != end:

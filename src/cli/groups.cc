@@ -1,0 +1,190 @@
+// `queen groups`, `queen group show|delete` and `queen seek`.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/confirm.h"
+#include "cli/families.h"
+#include "cli/json_text.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/units.h"
+
+namespace queen::cli {
+namespace {
+
+struct GroupOptions {
+  std::string group;
+  std::string queue;
+  bool lagging = false;
+  bool keep_start = false;
+  bool yes = false;
+};
+
+Cell StateCell(const std::string& state) {
+  if (state == "Stable") return {state, Colour::kGreen};
+  if (state == "Lagging") return {state, Colour::kYellow};
+  return {state, Colour::kRed};
+}
+
+int ShowGroups(Session& session, const GroupOptions& options) {
+  return session.Show(session.admin().Groups(), [&](const JsonValue& root) {
+    Table table({{"GROUP"},
+                 {"QUEUE"},
+                 {"STATE"},
+                 {"MEMBERS", true},
+                 {"LAG", true},
+                 {"BEHIND", true},
+                 {"PARTITIONS BEHIND", true},
+                 {"STARTED"}});
+    for (const JsonValue& group : JsonElements(root)) {
+      if (!options.queue.empty() && TextAt(group, "queueName") != options.queue) continue;
+      const int64_t lag = CountAt(group, "totalLag");
+      if (options.lagging && lag == 0) continue;
+      table.Add({TextAt(group, "name"), TextAt(group, "queueName"),
+                 StateCell(TextAt(group, "state")), ShowCount(CountAt(group, "members")),
+                 ShowCount(lag), ShowSeconds(NumberOf(group.Find("maxTimeLag"))),
+                 ShowCount(CountAt(group, "partitionsWithLag")),
+                 OrDash(TextAt(group, "subscriptionMode"))});
+    }
+    Session::Print(table.empty() ? "There are no consumer groups.\n" : table.Show(session.out()));
+    return kDone;
+  });
+}
+
+int ShowGroup(Session& session, const GroupOptions& options) {
+  bool known = false;
+  const int code = session.Show(session.admin().Group(options.group), [&](const JsonValue& root) {
+    Table table({{"QUEUE"},
+                 {"PARTITION"},
+                 {"LAG", true},
+                 {"BEHIND", true},
+                 {"CONSUMED", true},
+                 {"LEASED"},
+                 {"LAST CONSUMED"},
+                 {"CONSUMER"}});
+    for (const JsonField& queue : JsonFields(root)) {
+      const std::string name(queue.key);
+      if (!options.queue.empty() && name != options.queue) continue;
+      for (const JsonValue& partition : JsonElements(queue.value.Find("partitions"))) {
+        table.Add({name, TextAt(partition, "partition"), ShowCount(CountAt(partition, "offsetLag")),
+                   ShowSeconds(NumberOf(partition.Find("timeLagSeconds"))),
+                   ShowCount(CountAt(partition, "totalConsumed")),
+                   TruthAt(partition, "leaseActive") ? "yes" : "no",
+                   OrDash(ShowTime(TextAt(partition, "lastConsumedAt"))),
+                   OrDash(TextAt(partition, "workerId"))});
+      }
+      known = true;
+    }
+    if (known) Session::Print(table.Show(session.out()));
+    return kDone;
+  });
+  if (code == kDone && !known && !session.json()) {
+    return session.Fail("there is no consumer group " + options.group, kNothing);
+  }
+  return code;
+}
+
+int DeleteGroup(Session& session, const GroupOptions& options) {
+  const std::string where = options.queue.empty() ? "every queue" : options.queue;
+  const std::string what = fmt::format("the positions of the group {} on {}", options.group, where);
+  if (!Confirmed("Delete " + what, options.yes)) return kFailed;
+  return session.Show(session.admin().DeleteGroup(options.group, options.queue, options.keep_start),
+                      [&](const JsonValue& root) {
+                        Session::Print(fmt::format("Deleted {}: {} partitions.\n", Printable(what),
+                                                   ShowCount(CountAt(root, "deletedPartitions"))));
+                        return kDone;
+                      });
+}
+
+struct SeekOptions {
+  std::string group;
+  std::string queue;
+  std::string partition;
+  std::string time;
+  std::string offset;
+  bool to_end = false;
+  bool yes = false;
+};
+
+int Seek(Session& session, const SeekOptions& options) {
+  client::SeekTarget target;
+  target.to_end = options.to_end;
+  target.timestamp = options.time;
+  const int ways = int{options.to_end} + int{!options.time.empty()} + int{!options.offset.empty()};
+  if (ways != 1) return session.Fail("name one of --to-end, --time and --offset", kUsage);
+  if (!options.offset.empty()) {
+    try {
+      target.offset = std::stoll(options.offset);
+    } catch (const std::exception&) {
+      return session.Fail("--offset: \"" + options.offset + "\" is not a whole number", kUsage);
+    }
+  }
+  return session.Show(session.admin().Seek(options.group, options.queue, options.partition, target),
+                      [&](const JsonValue& root) {
+                        const int64_t moved = CountAt(root, "partitionsUpdated");
+                        Session::Print(fmt::format(
+                            "Moved {} in {}: {} partition{}.\n", Printable(options.group),
+                            Printable(options.queue), ShowCount(moved), moved == 1 ? "" : "s"));
+                        return kDone;
+                      });
+}
+
+}  // namespace
+
+Command GroupsCommand() {
+  auto options = std::make_shared<GroupOptions>();
+  return {"groups",
+          "list the consumer groups with their lag",
+          "",
+          {{"QUEUE", "only of this queue", &options->queue, false, Offer::kQueue}},
+          {{"--lagging", "", "only those that are behind", &options->lagging}},
+          [options](Session& session) { return ShowGroups(session, *options); }};
+}
+
+Command GroupCommand() {
+  auto options = std::make_shared<GroupOptions>();
+  const Argument group = {"GROUP", "", &options->group, true, Offer::kGroup};
+  const Option queue = {"--queue",       "NAME", "only on this queue",
+                        &options->queue, {},     Offer::kQueue};
+  return {
+      "group",
+      "show or delete one consumer group",
+      "",
+      {},
+      {},
+      {},
+      {{"show",
+        "where it stands in each partition",
+        "",
+        {group},
+        {queue},
+        [options](Session& session) { return ShowGroup(session, *options); }},
+       {"delete",
+        "forget where it stands",
+        "",
+        {group},
+        {queue,
+         {"--keep-start", "", "keep where it started; it begins there again", &options->keep_start},
+         {"-y,--yes", "", "do not ask", &options->yes}},
+        [options](Session& session) { return DeleteGroup(session, *options); }}},
+  };
+}
+
+Command SeekCommand() {
+  auto options = std::make_shared<SeekOptions>();
+  return {
+      "seek",
+      "move a consumer group forwards or back",
+      "Its leases are cancelled and its failures forgotten. Without --partition it is moved in\n"
+      "every partition of the queue.\n",
+      {{"GROUP", "", &options->group, true, Offer::kGroup},
+       {"QUEUE", "", &options->queue, true, Offer::kQueue}},
+      {{"--to-end", "", "behind the newest message", &options->to_end},
+       {"--time", "TIME", "to the first message after a time (RFC 3339)", &options->time},
+       {"--offset", "N", "to an offset; 0 is the oldest", &options->offset},
+       {"-p,--partition", "NAME", "in this one only", &options->partition}},
+      [options](Session& session) { return Seek(session, *options); }};
+}
+
+}  // namespace queen::cli

@@ -1,0 +1,278 @@
+// `queen push`: one message from the command line, or many from a file or standard input of JSON
+// lines, in batches and with a progress bar.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+
+#include <queen/producer.h>
+#include "base/json_reader.h"
+#include "base/json_writer.h"
+#include "cli/families.h"
+#include "cli/interrupt.h"
+#include "cli/json_text.h"
+#include "cli/progress_bar.h"
+#include "cli/session.h"
+#include "cli/units.h"
+
+namespace queen::cli {
+namespace {
+
+using client::NewMessage;
+using client::PushOutcome;
+using client::PushStatus;
+
+constexpr size_t kFailuresTold = 10;
+
+struct PushOptions {
+  std::string queue;
+  std::string payload;
+  std::string partition = "Default";
+  std::string transaction_id;
+  std::string trace_id;
+  std::string file;
+  std::vector<std::string> headers;
+  bool text = false;
+  bool envelopes = false;
+  int64_t batch = 500;
+};
+
+// What became of all messages; outcomes arrive on the producer's threads.
+struct Tally {
+  std::atomic<int64_t> queued = 0;
+  std::atomic<int64_t> duplicate = 0;
+  std::atomic<int64_t> buffered = 0;
+  std::atomic<int64_t> failed = 0;
+  std::mutex mutex;
+  std::vector<std::string> reasons;  // of the first failures
+  PushOutcome last;
+
+  int64_t total() const { return queued + duplicate + buffered + failed; }
+
+  void Fail(int64_t line, const std::string& why) {
+    ++failed;
+    const std::lock_guard lock(mutex);
+    if (reasons.size() < kFailuresTold) reasons.push_back(fmt::format("line {}: {}", line, why));
+  }
+
+  void Count(int64_t line, const PushOutcome& outcome) {
+    switch (outcome.status) {
+      case PushStatus::kQueued:
+        ++queued;
+        break;
+      case PushStatus::kDuplicate:
+        ++duplicate;
+        break;
+      case PushStatus::kBuffered:
+        ++buffered;
+        break;
+      case PushStatus::kFailed:
+      case PushStatus::kUnknown:
+        return Fail(line, outcome.error);
+    }
+    const std::lock_guard lock(mutex);
+    last = outcome;
+  }
+};
+
+// The message that a line of the input stands for; a problem, or "".
+std::string ReadEnvelope(const std::string& line, NewMessage& message) {
+  const auto root = ParseJson(line);
+  if (!root.ok()) return root.status().message();
+  if (!root->is_object()) return "an envelope is an object with a payload";
+  for (const JsonField& field : JsonFields(*root)) {
+    if (field.key == "queue") message.queue = TextOf(field.value);
+    if (field.key == "partition") message.partition = TextOf(field.value);
+    if (field.key == "transactionId") message.transaction_id = TextOf(field.value);
+    if (field.key == "traceId") message.trace_id = TextOf(field.value);
+    if (field.key == "payload" || field.key == "data") message.payload = field.value.raw();
+    if (field.key != "headers") continue;
+    for (const JsonField& header : JsonFields(field.value)) {
+      message.headers[std::string(header.key)] = TextOf(header.value);
+    }
+  }
+  return "";
+}
+
+std::string SetUpMessage(const PushOptions& options, NewMessage& message) {
+  message.queue = options.queue;
+  message.partition = options.partition;
+  message.transaction_id = options.transaction_id;
+  message.trace_id = options.trace_id;
+  for (const std::string& header : options.headers) {
+    const size_t equals = header.find('=');
+    if (equals == std::string::npos) return "--header: \"" + header + "\" is not NAME=VALUE";
+    message.headers[header.substr(0, equals)] = header.substr(equals + 1);
+  }
+  return "";
+}
+
+void PrintSummary(const Session& session, const Tally& tally, double seconds) {
+  if (session.json()) {
+    std::string out;
+    JsonWriter writer(out);
+    writer.BeginObject();
+    writer.Field("queued", tally.queued.load());
+    writer.Field("duplicate", tally.duplicate.load());
+    writer.Field("buffered", tally.buffered.load());
+    writer.Field("failed", tally.failed.load());
+    writer.Field("seconds", seconds);
+    if (tally.total() == 1) {
+      writer.Field("transactionId", tally.last.transaction_id);
+      writer.Field("messageId", tally.last.message_id);
+    }
+    writer.Key("errors");
+    writer.BeginArray();
+    for (const std::string& reason : tally.reasons) writer.String(reason);
+    writer.EndArray();
+    writer.EndObject();
+    return Session::Print(out + "\n");
+  }
+  std::string line = fmt::format("{} queued", ShowCount(tally.queued));
+  if (tally.duplicate > 0) line += fmt::format(", {} duplicate", ShowCount(tally.duplicate));
+  if (tally.buffered > 0) line += fmt::format(", {} buffered", ShowCount(tally.buffered));
+  if (tally.failed > 0) line += fmt::format(", {} failed", ShowCount(tally.failed));
+  if (tally.total() == 1 && tally.failed == 0) {
+    line += fmt::format("  transaction {}", Printable(tally.last.transaction_id));
+  } else if (tally.total() > 1) {
+    line += fmt::format("  in {}", ShowSeconds(seconds));
+  }
+  Session::Print(line + "\n");
+}
+
+int Finish(const Session& session, const Tally& tally, double seconds, bool interrupted) {
+  PrintSummary(session, tally, seconds);
+  for (const std::string& reason : tally.reasons) {
+    fmt::print(stderr, "queen: {}\n", Printable(reason));
+  }
+  if (tally.failed > static_cast<int64_t>(tally.reasons.size())) {
+    fmt::print(stderr, "queen: and {} more\n", tally.failed - int64_t(tally.reasons.size()));
+  }
+  if (interrupted) return kInterrupted;
+  return tally.failed > 0 ? kFailed : kDone;
+}
+
+int PushOne(Session& session, const PushOptions& options, NewMessage message) {
+  message.payload = options.text ? client::JsonString(options.payload) : options.payload;
+  const auto outcomes = session.client().Push({std::move(message)});
+  if (!outcomes.ok()) {
+    const int code = session.Fail(outcomes.error());
+    if (outcomes.error().message.starts_with("the payload:")) {
+      fmt::print(stderr, "A payload is JSON; --text pushes it as a string.\n");
+      return kUsage;
+    }
+    return code;
+  }
+  Tally tally;
+  tally.Count(1, outcomes->front());
+  return Finish(session, tally, 0, false);
+}
+
+int64_t SizeOf(const std::string& file) {
+  struct stat info {};
+  return file != "-" && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+}
+
+int PushLines(Session& session, const PushOptions& options, const NewMessage& sample) {
+  std::ifstream opened;
+  if (options.file != "-") {
+    opened.open(options.file);
+    if (!opened) return session.Fail("cannot read " + options.file);
+  }
+  std::istream& input = options.file == "-" ? std::cin : opened;
+  const Interrupt interrupt;
+  client::Client client = session.PatientClient();
+  Tally tally;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    ProgressBar bar("push " + options.queue + " (bytes)", SizeOf(options.file));
+    client::ProducerOptions batching;
+    batching.batch_messages = static_cast<size_t>(std::max<int64_t>(1, options.batch));
+    client::Producer producer(client, batching);
+    int64_t number = 0;
+    int64_t bytes = 0;
+    for (std::string line; !interrupt.asked() && std::getline(input, line);) {
+      ++number;
+      bytes += static_cast<int64_t>(line.size()) + 1;
+      bar.Update(bytes);
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      NewMessage message = sample;
+      std::string problem;
+      if (options.envelopes) {
+        problem = ReadEnvelope(line, message);
+      } else {
+        message.payload = options.text ? client::JsonString(line) : line;
+      }
+      if (problem.empty()) {
+        const auto taken = producer.Push(
+            std::move(message),
+            [&tally, number](const PushOutcome& outcome) { tally.Count(number, outcome); });
+        if (!taken.ok()) problem = taken.error().message;
+      }
+      if (!problem.empty()) tally.Fail(number, problem);
+    }
+    producer.Close();
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return Finish(session, tally, seconds.count(), interrupt.asked());
+}
+
+int Push(Session& session, PushOptions& options) {
+  NewMessage message;
+  if (const std::string problem = SetUpMessage(options, message); !problem.empty()) {
+    return session.Fail(problem, kUsage);
+  }
+  if (!options.payload.empty() && !options.file.empty()) {
+    return session.Fail("a payload and --file exclude each other", kUsage);
+  }
+  if (!options.payload.empty()) return PushOne(session, options, std::move(message));
+  if (options.file.empty()) {
+    if (isatty(STDIN_FILENO) == 1) {
+      return session.Fail("name a payload, or a file of JSON lines with --file", kUsage);
+    }
+    options.file = "-";
+  }
+  if (!options.transaction_id.empty()) {
+    return session.Fail("--transaction-id is for one message; use --envelopes for many", kUsage);
+  }
+  return PushLines(session, options, message);
+}
+
+}  // namespace
+
+Command PushCommand() {
+  auto options = std::make_shared<PushOptions>();
+  return {
+      "push",
+      "push a message, or many from a file of JSON lines",
+      "Without PAYLOAD, messages are read from --file or standard input, one JSON value per line.\n"
+      "Every message has a transaction id before the first try, so that trying again after a lost\n"
+      "connection does not double it.\n",
+      {{"QUEUE", "is made if it does not exist", &options->queue, true, Offer::kQueue},
+       {"PAYLOAD", "JSON", &options->payload, false}},
+      {{"-p,--partition", "NAME", "Default if not given", &options->partition},
+       {"-f,--file",
+        "FILE",
+        "messages, one per line; - is standard input",
+        &options->file,
+        {},
+        Offer::kFile},
+       {"--envelopes", "",
+        "lines are objects {payload, partition?, transactionId?, traceId?, headers?, queue?}",
+        &options->envelopes},
+       {"--text", "", "payloads are plain texts, not JSON", &options->text},
+       {"--transaction-id", "ID", "what makes a second push a duplicate", &options->transaction_id},
+       {"--trace-id", "UUID", "stored with the message", &options->trace_id},
+       {"--header", "NAME=VALUE", "stored with the message; may be given several times",
+        &options->headers},
+       {"--batch", "N", "messages in one request (500)", NumberTarget{&options->batch, 10'000}}},
+      [options](Session& session) { return Push(session, *options); },
+  };
+}
+
+}  // namespace queen::cli

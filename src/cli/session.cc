@@ -1,0 +1,176 @@
+#include "cli/session.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "base/json_reader.h"
+
+namespace queen::cli {
+namespace {
+
+using client::ErrorKind;
+
+constexpr int kQuickRounds = 2;
+constexpr int kPatientRounds = 30;
+
+std::string ValueOf(const config::Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+ExitCode CodeOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUnreachable:
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kUnknownOutcome:
+      return kUnreachable;
+    case ErrorKind::kNotFound:
+      return kNothing;
+    case ErrorKind::kDenied:
+      return kDenied;
+    case ErrorKind::kStopped:
+      return kInterrupted;
+    case ErrorKind::kInvalidArgument:
+    case ErrorKind::kRefused:
+    case ErrorKind::kBadReply:
+      return kFailed;
+  }
+  return kFailed;
+}
+
+std::string HintOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUnreachable:
+      return "Is it running (`queen serve`)? Name another with --url or QUEEN_URL.";
+    case ErrorKind::kUnavailable:
+      return "The broker runs but cannot do this at the moment; `queen doctor` says more.";
+    case ErrorKind::kUnknownOutcome:
+      return "The connection was lost before the reply: it was done, or it was not.";
+    case ErrorKind::kDenied:
+      return "The token comes from QUEEN_TOKEN, QUEEN_TOKEN_FILE or --token-file.";
+    case ErrorKind::kBadReply:
+      return "Is there a broker at this address?";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::vector<Option> SharedOptionRows(SharedOptions& options) {
+  return {
+      {"--url", "URL", "the broker, or several with commas (QUEEN_URL; http://127.0.0.1:6632)",
+       &options.url},
+      {"--token-file",
+       "FILE",
+       "a file with the token (QUEEN_TOKEN_FILE; or QUEEN_TOKEN itself)",
+       &options.token_file,
+       {},
+       Offer::kFile},
+      {"-o,--output",
+       "FORMAT",
+       "table for people, json for scripts",
+       &options.output,
+       {"table", "json"}},
+      {"--timeout", "SECONDS", "how long a reply may take (30)",
+       NumberTarget{&options.timeout_seconds, 86'400}},
+      {"--no-color", "", "no colours on a terminal either (NO_COLOR)", &options.no_colour},
+  };
+}
+
+Session::Session(SharedOptions options, const config::Environment& environment)
+    : options_(std::move(options)),
+      environment_(environment),
+      out_(stdout, !options_.no_colour && ValueOf(environment, "NO_COLOR").empty()) {
+  const std::string url = options_.url.empty() ? ValueOf(environment, "QUEEN_URL") : options_.url;
+  urls_ = SplitAtCommas(url.empty() ? "http://127.0.0.1:6632" : url);
+  for (const std::string& one : urls_) {
+    if (!one.starts_with("http://") && !one.starts_with("https://")) {
+      problem_ = fmt::format("--url: \"{}\" does not begin with http:// or https://", one);
+    }
+  }
+  token_ = ValueOf(environment, "QUEEN_TOKEN");
+  const std::string file =
+      options_.token_file.empty() ? ValueOf(environment, "QUEEN_TOKEN_FILE") : options_.token_file;
+  if (!file.empty() && (token_.empty() || !options_.token_file.empty())) {
+    std::ifstream stream(file);
+    if (!std::getline(stream, token_)) problem_ = "cannot read a token from " + file;
+  }
+  client_ = std::make_unique<client::Client>(ClientOptions(kQuickRounds));
+  admin_ = std::make_unique<client::Admin>(*client_);
+}
+
+Session::~Session() = default;
+
+client::Options Session::ClientOptions(int rounds) const {
+  client::Options options;
+  options.urls = urls_;
+  options.token = token_;
+  options.request_timeout = std::chrono::seconds(options_.timeout_seconds);
+  options.retry.rounds_max = rounds;
+  return options;
+}
+
+client::Client Session::PatientClient() const {
+  return client::Client(ClientOptions(kPatientRounds));
+}
+
+std::vector<client::Admin::Json> Session::FromEveryBroker(const std::string& path) const {
+  std::vector<client::Admin::Json> replies;
+  for (const std::string& url : urls_) {
+    client::Options options = ClientOptions(1);
+    options.urls = {url};
+    client::Client one(options);
+    replies.push_back(client::Admin(one).Get(path));
+  }
+  return replies;
+}
+
+std::string Session::url() const { return fmt::format("{}", fmt::join(urls_, ",")); }
+
+int Session::Fail(const client::Error& error) const {
+  std::string text = error.message;
+  if (error.kind == ErrorKind::kUnreachable) text = "no broker answers: " + text;
+  if (error.http_status == 404 && text == "HTTP status 404") text = "the broker does not know this";
+  fmt::print(stderr, "queen: {}\n", text);
+  const std::string hint = HintOf(error.kind);
+  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  return CodeOf(error.kind);
+}
+
+int Session::Fail(const std::string& why, ExitCode code) const {
+  fmt::print(stderr, "queen: {}\n", why);
+  return code;
+}
+
+int Session::Show(const client::Admin::Json& report,
+                  const std::function<int(const JsonValue&)>& show) const {
+  if (!report.ok()) return Fail(report.error());
+  const auto root = ParseJson(*report);
+  if (!root.ok()) {
+    return Fail({ErrorKind::kBadReply, "the reply is no JSON: " + root.status().message(), "", 0});
+  }
+  if (json()) {
+    Print(*report + "\n");
+    return kDone;
+  }
+  return show(*root);
+}
+
+void Session::Print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace queen::cli

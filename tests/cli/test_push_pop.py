@@ -1,0 +1,117 @@
+"""queen push, pop and tail."""
+
+import json
+import signal
+import subprocess
+
+from support.broker import base_environment, binary
+from support.process import wait_until
+
+
+def test_push_one_and_pop_it(cli):
+    pushed = cli("push", "one", '{"n": 1.50}', "--partition", "p", "--header", "k=v")
+    assert pushed.out.startswith("1 queued  transaction ")
+    popped = cli("pop", "one", "-o", "json").lines()
+    assert [(m["data"], m["partition"], m["headers"], m["offset"]) for m in popped] == [({"n": 1.5}, "p", {"k": "v"}, 0)]
+    cli("pop", "one", code=4)
+
+
+def test_the_bytes_of_a_payload_survive(cli):
+    cli("push", "bytes", '{"n": 1.50, "b": 1e3}')
+    assert '{"n": 1.50, "b": 1e3}' in cli("pop", "bytes", "-o", "json").out
+
+
+def test_a_table_of_messages(cli):
+    cli("push", "table", '"first"', "--transaction-id", "t1")
+    cli("push", "table", '"second"', "--transaction-id", "t2")
+    ended = cli("pop", "table", "-n", 5)
+    assert ended.out.splitlines()[0].split() == ["PARTITION", "OFFSET", "CREATED", "TRIES", "TRANSACTION", "PAYLOAD"]
+    assert [(row[1], row[-2], row[-1]) for row in ended.rows()] == [("0", "t1", '"first"'), ("1", "t2", '"second"')]
+    assert "\033" not in ended.out
+
+
+def test_a_second_push_of_a_transaction_is_a_duplicate(cli):
+    first = cli("push", "twice", "1", "--transaction-id", "t", "-o", "json").json()
+    second = cli("push", "twice", "1", "--transaction-id", "t", "-o", "json").json()
+    assert (first["queued"], second["queued"], second["duplicate"]) == (1, 0, 1)
+    assert first["messageId"] == second["messageId"] and first["transactionId"] == "t"
+
+
+def test_push_lines_from_a_file_and_from_standard_input(cli, directory):
+    path = f"{directory}/lines"
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f'{{"n": {n}}}\n' for n in range(3000))
+    ended = cli("push", "bulk", "--file", path, "--batch", 200, "-o", "json").json()
+    assert (ended["queued"], ended["failed"]) == (3000, 0)
+    ended = cli("push", "bulk", stdin="1\n\n2\n", code=0)
+    assert ended.out.startswith("2 queued  in ")
+    numbers = [m["data"] for m in cli("pop", "bulk", "-n", 4000, "-o", "json").lines()]
+    assert numbers == [{"n": n} for n in range(3000)] + [1, 2]
+
+
+def test_envelopes(cli):
+    lines = [{"payload": 1, "partition": "a", "transactionId": "t1", "headers": {"x": "y"}},
+             {"payload": 2, "partition": "b", "queue": "elsewhere"}]
+    cli("push", "enveloped", "--envelopes", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    message, = cli("pop", "enveloped", "-n", 9, "--partitions", 9, "-o", "json").lines()
+    assert (message["partition"], message["transactionId"], message["headers"]) == ("a", "t1", {"x": "y"})
+    assert cli("pop", "elsewhere", "-o", "json").lines()[0]["data"] == 2
+
+
+def test_a_bad_line_fails_alone(cli):
+    ended = cli("push", "some", stdin='1\n{"broken\n3\n', code=1)
+    assert ended.out.startswith("2 queued, 1 failed")
+    assert "line 2: the payload: Invalid JSON" in ended.err
+    assert [m["data"] for m in cli("pop", "some", "-n", 9, "-o", "json").lines()] == [1, 3]
+
+
+def test_a_payload_is_json_unless_it_is_text(cli):
+    assert "--text pushes it as a string" in cli("push", "text", "not json", code=2).err
+    cli("push", "text", 'not "json"', "--text")
+    assert cli("pop", "text", "-o", "json").lines()[0]["data"] == 'not "json"'
+
+
+def test_what_becomes_of_a_popped_message(cli, broker):
+    cli("push", "fate", "1")
+    first = cli("pop", "fate", "--then", "return", "-o", "json").lines()[0]
+    assert first["retryCount"] == 0
+    cli("pop", "fate", "--then", "fail", "--error", "no good")
+    again = cli("pop", "fate", "--then", "keep", "-o", "json").lines()[0]
+    assert (again["id"], again["retryCount"]) == (first["id"], 1)
+    cli("pop", "fate", code=4)  # it is leased
+    cli("seek", "__QUEUE_MODE__", "fate", "--offset", 0)
+    cli("pop", "fate", "--then", "dlq", "--error", "dead now")
+    letter, = broker.get("/api/v1/dlq?queue=fate").json()["messages"]
+    assert letter["errorMessage"] == "dead now"
+
+
+def test_pop_waits(cli, broker):
+    waiting = subprocess.Popen([binary(), "pop", "later", "--wait", "30", "--url", broker.url, "-o", "json"],
+                               stdout=subprocess.PIPE, env=base_environment())
+    cli("push", "later", "7")
+    out, _ = waiting.communicate(timeout=30)
+    assert json.loads(out)["data"] == 7 and waiting.returncode == 0
+
+
+def start_tail(url, *words):
+    return subprocess.Popen([binary(), "tail", *words, "--url", url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=base_environment())
+
+
+def test_tail_follows_and_leaves_no_group(cli, broker):
+    cli("push", "log", '"before"')
+    tail = start_tail(broker.url, "log")
+    assert tail.stderr.readline().startswith("Following log")
+    cli("push", "log", '"after"', "--partition", "p")
+    line = tail.stdout.readline().split()
+    assert line[1:] == ["p@0", '"after"']
+    tail.send_signal(signal.SIGINT)
+    assert tail.wait(timeout=30) == 0
+    assert cli("pop", "log", "-n", 5, "--partitions", 5, "-o", "json").lines()[0]["data"] == "before"  # not taken
+    wait_until(lambda: "queen-tail-" not in broker.get("/api/v1/resources/queues/log").body.decode(), what="the group to go")
+
+
+def test_tail_from_the_beginning(cli):
+    for n in range(3):
+        cli("push", "old", str(n))
+    assert [m["data"] for m in cli("tail", "old", "--all", "-n", 3, "-o", "json").lines()] == [0, 1, 2]
