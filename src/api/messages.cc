@@ -155,8 +155,13 @@ std::string WriteMessage(const StoredMessage& message, PartitionId partition,
 }
 
 void HandleListMessages(const Context& context, const http::Request& request, http::Reply reply) {
-  const Result<ListFilter> filter = ParseList(request.query());
+  Result<ListFilter> filter = ParseList(request.query());
   if (!filter.ok()) return reply.SendError(filter.status());
+  if (const std::string_view queue = request.Param("queue"); !queue.empty()) {
+    const Status checked = CheckParams(request, {"queue"});
+    if (!checked.ok()) return reply.SendError(checked);
+    filter->queue = queue;
+  }
   pg::Params params(9);
   params.TextOrNull(filter->queue);
   params.TextOrNull(filter->partition);

@@ -1,5 +1,6 @@
 // Stored messages, for people:
 //   GET /api/v1/messages                                      a page, newest first, no payloads
+//   GET /api/v1/status/queues/:queue/messages                 the same of one queue
 //   GET /api/v1/messages/:partitionId/:transactionId          one, with its payload
 //   DELETE /api/v1/messages/:partitionId/:transactionId       for every group, for good
 //   POST /api/v1/messages/:partitionId/:transactionId/retry   a dead letter is pushed again

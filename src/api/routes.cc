@@ -48,6 +48,7 @@ void AddReportRoutes(const Context& context, http::Router& router) {
   add("/api/v1/status/buffers", HandleStatusBuffers);
   add("/api/v1/status/queues", HandleStatusQueues);
   add("/api/v1/status/queues/:queue", HandleStatusQueue);
+  add("/api/v1/status/queues/:queue/messages", HandleListMessages);
   add("/api/v1/analytics/system-metrics", HandleSystemMetrics);
   add("/api/v1/analytics/worker-metrics", HandleWorkerMetrics);
   add("/api/v1/analytics/queue-lag", HandleQueueLag);
