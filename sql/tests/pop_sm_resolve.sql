@@ -53,7 +53,8 @@ BEGIN
         IF random() < 0.3 THEN v_group := test.groupid('agree' || round, 'g', 'new'); ELSE v_group := test.groupid('agree' || round); END IF;
         FOR i IN 1..(1 + (random() * 4)::int) LOOP
             PERFORM test.push(v_id, 1 + (random() * 3)::int);
-            PERFORM test.age(v_id, (random() * 30) * interval '1 second');
+            -- whole seconds: no message comes due, or expires, between the two questions
+            PERFORM test.age(v_id, floor(random() * 30) * interval '1 second');
         END LOOP;
         IF random() < 0.5 THEN
             DELETE FROM queen.segments s WHERE partition_id = v_id AND random() < 0.5
