@@ -48,7 +48,10 @@ def version():
 def read(path):
     """A YAML file."""
     with open(path, encoding="utf-8") as file:
-        return yaml.safe_load(file)
+        try:
+            return yaml.safe_load(file)
+        except yaml.YAMLError as error:
+            raise Problem(str(error)) from None
 
 
 def add_all(target, more, path):

@@ -103,18 +103,21 @@ def test_examples_fit_their_schemas():
 
 
 def test_replies_are_closed():
-    """A reply has no field that is not described: every object of it says so, or that it is open on purpose."""
+    """A reply has no field that is not described. Only one is open: the document, which the rules check."""
     def open_objects(schema, place):
         if isinstance(schema, list):
             return [found for element in schema for found in open_objects(element, place)]
         if not isinstance(schema, dict):
             return []
-        found = [place] if "properties" in schema and "additionalProperties" not in schema else []
+        is_object = "properties" in schema or "object" in schema.get("type", "")
+        found = [place] if is_object and schema.get("additionalProperties", True) is True else []
         for key, member in schema.items():
             if key not in ("example", "examples", "const", "enum", "default"):
                 found += open_objects(member, f"{place}.{key}")
         return found
     for method, path, operation in operations():
+        if path == "/openapi.json":
+            continue
         for status, reply in operation["responses"].items():
             for media in DESCRIPTION.inline(reply).get("content", {}).values():
                 assert open_objects(media["schema"], f"{method} {path} {status}") == []
