@@ -7,7 +7,7 @@ anything.
 
 import json
 import os
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import jsonschema
 from jsonschema.exceptions import best_match
@@ -111,7 +111,19 @@ class Description:
             raise NotDescribed(f"docs/openapi.json does not describe the content type {kind} of {what}")
         text = reply.body.decode("utf-8")
         schema = next(media["schema"] for name, media in content.items() if name.startswith(kind))
-        self.validate(schema, json.loads(text) if kind == "application/json" else text, what)
+        body = json.loads(text) if kind == "application/json" else text
+        self.validate(schema, body, what)
+        if operation:
+            self.check_page(operation, target, body, what)
+
+    def check_page(self, operation, target, body, what):
+        """A page that was not asked for has the size that is described."""
+        if not isinstance(body, dict) or "pagination" not in body or "limit" in parse_qs(urlsplit(target).query):
+            return
+        for parameter in map(self.inline, operation.get("parameters", [])):
+            size = body["pagination"]["limit"]
+            if parameter["name"] == "limit" and parameter["schema"].get("default", size) != size:
+                raise NotDescribed(f"docs/openapi.json has another default for limit: {what} is a page of {size}")
 
     def described_reply(self, operation, method, target, reply):
         """What the document says about replies of this status."""
