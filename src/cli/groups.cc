@@ -17,6 +17,7 @@ struct GroupOptions {
   std::string group;
   std::string queue;
   bool lagging = false;
+  bool refresh = false;
   int64_t limit = 0;
   bool keep_start = false;
   bool yes = false;
@@ -29,7 +30,8 @@ Cell StateCell(const std::string& state) {
 }
 
 int ShowGroups(Session& session, const GroupOptions& options) {
-  return session.Show(session.admin().Groups(), [&](const JsonValue& root) {
+  const auto ask = [&] { return session.admin().Groups(); };
+  return session.ShowMeasured(options.refresh, ask, [&](const JsonValue& root) {
     Table table({{"GROUP"},
                  {"QUEUE"},
                  {"STATE"},
@@ -139,12 +141,14 @@ int Seek(Session& session, const SeekOptions& options) {
 
 Command GroupsCommand() {
   auto options = std::make_shared<GroupOptions>();
-  return {"groups",
-          "list the consumer groups with their lag",
-          "",
-          {{"QUEUE", "only of this queue", &options->queue, false, Offer::kQueue}},
-          {{"--lagging", "", "only those that are behind", &options->lagging}},
-          [options](Session& session) { return ShowGroups(session, *options); }};
+  return {
+      "groups",
+      "list the consumer groups with their lag",
+      "",
+      {{"QUEUE", "only of this queue", &options->queue, false, Offer::kQueue}},
+      {{"--lagging", "", "only those that are behind", &options->lagging},
+       {"--refresh", "", "measure now; else the numbers are some seconds old", &options->refresh}},
+      [options](Session& session) { return ShowGroups(session, *options); }};
 }
 
 Command GroupCommand() {

@@ -26,15 +26,24 @@ struct QueueOptions {
   std::vector<std::string> settings;
   bool replace = false;
   bool yes = false;
+  bool refresh = false;
   int64_t limit = 0;
   int64_t offset = 0;
 };
+
+// People wonder about numbers that miss what they have just pushed.
+void SayAge(const Session& session, const JsonValue& age) {
+  if (!session.out().exists() || age.absent_or_null()) return;
+  std::cerr << fmt::format("Measured {} ago; --refresh measures now.\n",
+                           ShowSeconds(NumberOf(age)));
+}
 
 int ShowQueues(Session& session, const QueueOptions& options) {
   client::Filter filter;
   if (options.limit > 0) filter.limit = options.limit;
   filter.offset = options.offset;
-  return session.Show(session.admin().Queues(filter), [&](const JsonValue& root) {
+  const auto ask = [&] { return session.admin().Queues(filter); };
+  return session.ShowMeasured(options.refresh, ask, [&](const JsonValue& root) {
     Table table({{"QUEUE"},
                  {"NAMESPACE"},
                  {"TASK"},
@@ -58,6 +67,7 @@ int ShowQueues(Session& session, const QueueOptions& options) {
       Session::Print("There are no queues.\n");
     } else {
       Session::Print(table.Show(session.out()));
+      if (!options.refresh) SayAge(session, root.Find("statsAge"));
     }
     return kDone;
   });
@@ -204,15 +214,17 @@ Option YesOption(QueueOptions& options) { return {"-y,--yes", "", "do not ask", 
 
 Command QueuesCommand() {
   auto options = std::make_shared<QueueOptions>();
-  return {"queues",
-          "list the queues with their depth",
-          "",
-          {},
-          {{"--namespace", "NAME", "only of this namespace", &options->name_space},
-           {"--task", "NAME", "only of this task", &options->task},
-           {"-n,--limit", "N", "most queues; all if not given", NumberTarget{&options->limit}},
-           {"--offset", "N", "leave out so many first", NumberTarget{&options->offset}}},
-          [options](Session& session) { return ShowQueues(session, *options); }};
+  return {
+      "queues",
+      "list the queues with their depth",
+      "",
+      {},
+      {{"--namespace", "NAME", "only of this namespace", &options->name_space},
+       {"--task", "NAME", "only of this task", &options->task},
+       {"-n,--limit", "N", "most queues; all if not given", NumberTarget{&options->limit}},
+       {"--offset", "N", "leave out so many first", NumberTarget{&options->offset}},
+       {"--refresh", "", "measure now; else the numbers are some seconds old", &options->refresh}},
+      [options](Session& session) { return ShowQueues(session, *options); }};
 }
 
 Command QueueCommand() {

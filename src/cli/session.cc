@@ -172,6 +172,15 @@ int Session::Show(const client::Admin::Json& report,
   return show(*root);
 }
 
+int Session::ShowMeasured(bool refresh, const std::function<client::Admin::Json()>& ask,
+                          const std::function<int(const JsonValue&)>& show) {
+  if (refresh) {
+    const auto refreshed = admin().RefreshStats();
+    if (!refreshed.ok()) return Fail(refreshed.error());
+  }
+  return Show(ask(), show);
+}
+
 void Session::Print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);

@@ -60,6 +60,10 @@ class Session {
   int Show(const client::Admin::Json& report,
            const std::function<int(const JsonValue&)>& show) const;
 
+  // Prints a report of measured numbers, after measuring anew if `refresh`.
+  int ShowMeasured(bool refresh, const std::function<client::Admin::Json()>& ask,
+                   const std::function<int(const JsonValue&)>& show);
+
   // Prints a text on standard output.
   static void Print(const std::string& text);
 

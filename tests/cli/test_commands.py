@@ -30,6 +30,17 @@ def test_queues(cli, filled):
     assert queue["partitions"] >= 2
 
 
+def test_numbers_measured_now(cli):
+    """What was pushed and popped a moment ago is in the lists that measure anew."""
+    cli("push", "fresh", "1")
+    assert "fresh" in [row[0] for row in cli("queues", "--refresh").rows()]
+    queue, = [q for q in cli("queues", "--refresh", "-o", "json").json()["queues"] if q["name"] == "fresh"]
+    assert (queue["partitions"], queue["messages"]) == (1, {"total": 1, "pending": 1, "processing": 0})
+    cli("pop", "fresh", "--group", "readers", "--then", "keep")
+    group, = [g for g in cli("groups", "--refresh", "-o", "json").json() if g["queueName"] == "fresh"]
+    assert (group["name"], group["totalLag"], group["members"]) == ("readers", 1, 1)
+
+
 def test_queue_show(cli, filled):
     out = cli("queue", "show", "orders").out
     assert out.splitlines()[0].split() == ["Queue", "orders"]

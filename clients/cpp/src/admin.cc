@@ -91,6 +91,7 @@ Admin::Json Admin::Queue(const std::string& queue, const Filter& page) {
   Path path(kQueuesPath);
   return Send("GET", AddPage(path.Segment(queue), page));
 }
+Admin::Json Admin::RefreshStats() { return Send("POST", Path("/api/v1/stats/refresh")); }
 Admin::Json Admin::QueueStatus(const Filter& filter) {
   return Send("GET", WithFilter("/api/v1/status/queues", filter));
 }

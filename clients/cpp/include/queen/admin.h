@@ -61,6 +61,8 @@ class Admin {
   // With a page of its partitions, by `limit` and `offset`.
   Json Queue(const std::string& queue, const Filter& page = {});
   Json QueueStatus(const Filter& filter = {});
+  // Measures depth and lag of every queue and group now; answers when it is done.
+  Json RefreshStats();
   // `body` is the JSON of POST /api/v1/configure, the queue's name included.
   Json Configure(const std::string& body);
   Json DeleteQueue(const std::string& queue);
