@@ -126,6 +126,7 @@ struct Tracing {
   std::string endpoint;         // of all signals: "/v1/traces" is added
   std::string traces_endpoint;  // of traces, as it is
   std::string headers;          // config/pair_list.h
+  std::string certificate;
   int timeout_ms = 10'000;
   std::string service_name = "queen";  // computed
   std::string resource_attributes;     // config/pair_list.h

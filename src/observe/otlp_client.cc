@@ -23,7 +23,8 @@ struct OtlpClient::Handles {
 };
 
 OtlpClient::OtlpClient(const std::string& url,
-                       const std::vector<std::pair<std::string, std::string>>& headers)
+                       const std::vector<std::pair<std::string, std::string>>& headers,
+                       const std::string& certificates)
     : handles_(std::make_unique<Handles>()) {
   handles_->easy = curl_easy_init();
   CURL* const easy = handles_->easy;
@@ -36,6 +37,7 @@ OtlpClient::OtlpClient(const std::string& url,
   for (const auto& [name, value] : headers) add(name + ": " + value);
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (!certificates.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, certificates.c_str());
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, handles_->headers);
   curl_easy_setopt(easy, CURLOPT_POST, 1L);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);

@@ -25,8 +25,10 @@ class OtlpClient {
     }
   };
 
+  // `certificates` is a file of those to trust, "" = the system's.
   OtlpClient(const std::string& url,
-             const std::vector<std::pair<std::string, std::string>>& headers);
+             const std::vector<std::pair<std::string, std::string>>& headers,
+             const std::string& certificates);
   ~OtlpClient();
   OtlpClient(const OtlpClient&) = delete;
   OtlpClient& operator=(const OtlpClient&) = delete;

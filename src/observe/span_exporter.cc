@@ -19,7 +19,7 @@ constexpr int64_t kPauseMsMax = 8'000;
 SpanExporter::SpanExporter(ExporterOptions options, std::vector<SpanRing*> rings)
     : options_(std::move(options)),
       rings_(std::move(rings)),
-      client_(options_.url, options_.headers) {}
+      client_(options_.url, options_.headers, options_.certificates) {}
 
 SpanExporter::~SpanExporter() {
   if (!thread_.joinable()) return;

@@ -25,6 +25,7 @@ namespace queen::observe {
 struct ExporterOptions {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string certificates;  // a file, "" = the system's
   int64_t timeout_ms = 10'000;
   int64_t schedule_delay_ms = 5'000;
   size_t wake_at = 1;  // spans in one ring that are sent before the delay is over

@@ -51,6 +51,7 @@ Tracing::Tracing(const config::Tracing& config, size_t workers, metrics::Registr
   exporter_ = std::make_unique<SpanExporter>(
       ExporterOptions{.url = TracesUrl(config),
                       .headers = config::ParsePairList(config.headers).value(),
+                      .certificates = config.certificate,
                       .timeout_ms = config.timeout_ms,
                       .schedule_delay_ms = config.schedule_delay_ms,
                       .wake_at = std::clamp<size_t>(static_cast<size_t>(config.queue_size) / 2, 1,

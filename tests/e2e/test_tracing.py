@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import secrets
+import subprocess
 import threading
 
 import pytest
@@ -257,6 +258,43 @@ def test_the_last_spans_are_sent_before_the_broker_ends(collector, serve):
     assert len(collector.spans()) == 15
 
 
+def test_https_is_checked(closing, serve, directory):
+    tls = os.path.join(directory, "collector.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=collector", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", tls, "-out", tls + ".crt"], check=True, capture_output=True, timeout=60)
+    with open(tls + ".crt", encoding="ascii") as certificate, open(tls, "a", encoding="ascii") as both:
+        both.write(certificate.read())
+    collector = closing(Collector(tls))
+    trusting = serve(collector, OTEL_EXPORTER_OTLP_CERTIFICATE=tls + ".crt")
+    push(trusting, "secret", {})
+    collector.wait_for("push secret")
+    suspicious = serve(collector)
+    push(suspicious, "secret", {})
+    wait_until(lambda: "certificate" in suspicious.log(), what="a complaint about the certificate")
+    assert suspicious.stop() == 0
+    assert totals(suspicious)["exported"] == 0
+    collector.wait_for("push secret", 1)
+
+
+def test_a_cycle_of_a_stream_has_a_span(collector, serve):
+    broker = serve(collector)
+    source, caller = Caller(), Caller()
+    query = broker.post("/streams/v1/queries", {"name": "traced", "source_queue": "cycle-in", "config_hash": "h"})
+    push(broker, "cycle-in", {}, headers=source.headers)
+    message, = pop(broker, "cycle-in", consumerGroup="g")
+    reply = broker.post("/streams/v1/cycle", {
+        "query_id": query.json()["query_id"], "partition_id": message["partitionId"], "consumer_group": "g",
+        "push_items": [{"queue": "cycle-out", "payload": 1}],
+        "ack": {"transactionId": message["transactionId"], "leaseId": message["leaseId"]}}, headers=caller.headers)
+    assert reply.json()["success"], reply
+    span, = collector.wait_for("stream_cycle cycle-out")
+    assert (span.kind, span.trace, span.parent) == (PRODUCER, caller.trace, caller.span)
+    assert [link.context for link in span.links] == [context_of(message["headers"]["traceparent"])]
+    result, = pop(broker, "cycle-out")
+    assert context_of(result["headers"]["traceparent"]) == span.context
+
+
 def talks_to(broker):
     """The ports of others that the broker has a TCP connection to, its own clients left out."""
     files = f"/proc/{broker.pid}/fd"
@@ -280,6 +318,7 @@ def test_nothing_is_sent_unless_somebody_asks_for_it(collector, serve, make_brok
     asked = serve(collector)
     push(asked, "on", {})
     wait_until(lambda: collector.port in talks_to(asked), what="the broker to connect to its collector")
+    collector.release()
     broker = make_broker(env=shared_postgres.env() | {"OTEL_SERVICE_NAME": "queen"}).start()
     push(broker, "off", {}, headers={"tracestate": "a=b"})
     message, = pop(broker, "off")

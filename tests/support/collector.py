@@ -1,6 +1,7 @@
 """Collector: an OTLP/HTTP endpoint that records the spans it is sent, as JSON."""
 
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -54,9 +55,10 @@ def attributes(listed):
 
 
 class Collector:
-    """Listens on any free port. `answers` are the statuses of the next requests, 200 behind them."""
+    """Listens on any free port. `answers` are the statuses of the next requests, 200 behind them. With
+    `tls`, a file with a key and its certificate, it speaks https."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.answers = []
         self.requests = []  # (path, headers with names in lower case)
         self._spans = []
@@ -84,6 +86,12 @@ class Collector:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            self._scheme = "https"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
@@ -94,7 +102,7 @@ class Collector:
     @property
     def url(self):
         """For OTEL_EXPORTER_OTLP_ENDPOINT."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     def _take(self, path, headers, body):
         with self._lock:
