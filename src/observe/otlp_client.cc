@@ -1,6 +1,7 @@
 #include "observe/otlp_client.h"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include <array>
 
@@ -33,8 +34,8 @@ OtlpClient::OtlpClient(const std::string& url,
   };
   add("Content-Type: application/json");
   add("Expect:");  // a large body is not announced first
-  add("User-Agent: queen/" + std::string(config::Version()));
-  for (const auto& [name, value] : headers) add(name + ": " + value);
+  add(fmt::format("User-Agent: queen/{}", config::Version()));
+  for (const auto& [name, value] : headers) add(fmt::format("{}: {}", name, value));
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   if (!certificates.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, certificates.c_str());

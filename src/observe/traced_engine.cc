@@ -45,6 +45,23 @@ class Shared {
   bool any_ = false;
 };
 
+// The traces of meta lines that outlive it. Neighbours mostly have the same line, which is then
+// parsed once.
+class TraceReader {
+ public:
+  const TraceContext& Of(std::string_view meta) {
+    if (meta != last_) {
+      context_ = TraceOfMeta(meta);
+      last_ = meta;
+    }
+    return context_;
+  }
+
+ private:
+  std::string_view last_;
+  TraceContext context_;
+};
+
 // The traces that items name themselves.
 struct OwnTraces {
   std::vector<TraceContext> contexts;  // without repetitions in a row
@@ -55,8 +72,9 @@ struct OwnTraces {
 
 OwnTraces ReadOwnTraces(const RequestTrace& request, const std::vector<PushItem>& items) {
   OwnTraces own;
+  TraceReader reader;
   for (const PushItem& item : items) {
-    const TraceContext context = TraceOfMeta(item.meta);
+    const TraceContext& context = reader.Of(item.meta);
     if (!context.valid() || context == request.span || context == request.caller) {
       ++own.items_without;
     } else if (own.contexts.empty() || own.contexts.back() != context) {
@@ -214,6 +232,7 @@ void TracedEngine::EndPop(Open open, bool auto_ack, const Result<sidecar::PopRes
 void TracedEngine::AddDelivery(const Delivery& delivery, bool auto_ack, Span& span) {
   std::vector<std::string_view> metas;
   std::vector<std::string_view> txns;
+  TraceReader reader;
   for (const storage::SegmentPtr& segment : delivery.segments) {
     const auto count = static_cast<size_t>(segment->count);
     const auto column = [](const std::string& text) {
@@ -231,7 +250,7 @@ void TracedEngine::AddDelivery(const Delivery& delivery, bool auto_ack, Span& sp
       span.AddMessageId(id);
       if (!readable || segment->meta.empty()) continue;
       const auto place = static_cast<size_t>(seq - segment->base_seq);
-      const SpanLink link{TraceOfMeta(metas[place]), id};
+      const SpanLink link{reader.Of(metas[place]), id};
       if (!link.context.valid()) continue;
       span.AddLink(link);
       if (auto_ack) continue;
