@@ -9,6 +9,7 @@
 #include "api/ack_item.h"
 #include "api/append.h"
 #include "api/names.h"
+#include "api/request_trace.h"
 #include "base/json_writer.h"
 
 namespace queen::api {
@@ -65,7 +66,8 @@ size_t ReplyBytesMax(const std::vector<AckItem>& items) {
   return bytes;
 }
 
-void Handle(const Context& context, http::Reply reply, Result<std::vector<AckItem>> items) {
+void Handle(const Context& context, const http::Request& request, http::Reply reply,
+            Result<std::vector<AckItem>> items) {
   if (!items.ok()) return reply.SendError(items.status());
   const bool all_refused = std::all_of(items->begin(), items->end(),
                                        [](const AckItem& item) { return !item.error.empty(); });
@@ -78,6 +80,7 @@ void Handle(const Context& context, http::Reply reply, Result<std::vector<AckIte
   }
   AckRequest ack;
   ack.items = *std::move(items);
+  ack.trace = TraceOf(context, request);
   ack.done = [reply = std::move(reply)](AckRequest& done,
                                         Result<std::vector<AckOutcome>> outcomes) mutable {
     if (!outcomes.ok()) return reply.SendError(outcomes.status());
@@ -163,7 +166,7 @@ std::string WriteAckReply(const std::vector<AckItem>& items,
 }
 
 void HandleAck(const Context& context, const http::Request& request, http::Reply reply) {
-  Handle(context, std::move(reply), ParseAck(request.body()));
+  Handle(context, request, std::move(reply), ParseAck(request.body()));
 }
 
 void HandleAckBatch(const Context& context, const http::Request& request, http::Reply reply) {
@@ -171,7 +174,7 @@ void HandleAckBatch(const Context& context, const http::Request& request, http::
   // even read.
   const size_t items_max =
       std::min(kAckItemsMax, reply.bytes_max() / (kEntryBytes + kOutcomeBytesMax));
-  Handle(context, std::move(reply), ParseAckBatch(request.body(), items_max));
+  Handle(context, request, std::move(reply), ParseAckBatch(request.body(), items_max));
 }
 
 }  // namespace queen::api

@@ -13,6 +13,7 @@
 #include "api/maintenance.h"
 #include "api/metrics.h"
 #include "api/shared_state.h"
+#include "base/trace_context.h"
 #include "http/request.h"
 #include "loop/loop.h"
 #include "sidecar/requests.h"
@@ -27,6 +28,9 @@ struct Context {
   HealthSource health;
   // The `sub` of the token that came with the request, "" for none. Unset: authentication is off.
   std::function<std::string(const http::Request&)> producer_sub;
+  // Begins the span of a request whose caller has this context, which may be none; what is not to
+  // be exported gets none. Unset: no spans are exported.
+  std::function<TraceContext(const TraceContext&)> start_span = {};
   // Whether pops are paused by maintenance; an empty reply then says so. Unset: never.
   std::function<bool()> pop_paused;
   // On the worker's loop; must not block.

@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "api/pop_reply.h"
 #include "api/query_params.h"
+#include "api/request_trace.h"
 #include "api/subscription.h"
 #include "base/clock.h"
 
@@ -135,6 +136,7 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
   const bool wait = MayWait(request.query());
   Result<PopRequest> pop = ParsePop(request, WallMicros());
   if (!pop.ok()) return SendPopError(context.loop, wait, std::move(reply), pop.status());
+  pop->trace = TraceOf(context, request);
   // The engine's answer and the client's leaving both need the reply.
   const auto shared_reply = std::make_shared<http::Reply>(std::move(reply));
   if (pop->wait_ms > 0) shared_reply->HoldNext();

@@ -5,7 +5,7 @@
 
 #include "api/append.h"
 #include "api/message_meta.h"
-#include "api/push_items.h"
+#include "api/request_trace.h"
 #include "base/json_writer.h"
 
 namespace queen::api {
@@ -69,7 +69,7 @@ size_t PushReplyBytes(const std::vector<PushItem>& items) {
   return bytes;
 }
 
-Status ParsePush(std::string_view producer_sub, PushRequest& push) {
+Status ParsePush(const Producer& producer, PushRequest& push) {
   JsonReader reader(push.body);
   bool has_items = false;
   Status problem;
@@ -78,7 +78,7 @@ Status ParsePush(std::string_view producer_sub, PushRequest& push) {
       if (reader.key() != "items") continue;
       push.items.clear();
       has_items = reader.EnterArray();
-      if (has_items) problem = ReadPushItems(reader, producer_sub, push.scratch, push.items);
+      if (has_items) problem = ReadPushItems(reader, producer, push.scratch, push.items);
     }
   }
   QUEEN_RETURN_IF_ERROR(reader.Finish());
@@ -115,7 +115,9 @@ void HandlePush(const Context& context, http::Request& request, http::Reply repl
   push.body = request.TakeBody();
   const std::string producer_sub =
       context.producer_sub ? context.producer_sub(request) : std::string();
-  if (const Status status = ParsePush(producer_sub, push); !status.ok()) {
+  push.trace = TraceOf(context, request);
+  const std::string trace_headers = TraceHeaders(push.trace, request);
+  if (const Status status = ParsePush({producer_sub, trace_headers}, push); !status.ok()) {
     return reply.SendError(status);
   }
   const bool all_refused = std::all_of(push.items.begin(), push.items.end(),

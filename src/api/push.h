@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/push_items.h"
 #include "base/status.h"
 #include "http/reply.h"
 #include "http/request.h"
@@ -22,7 +23,7 @@ namespace queen::api {
 void HandlePush(const Context& context, http::Request& request, http::Reply reply);
 
 // Fills push.items from push.body.
-Status ParsePush(std::string_view producer_sub, sidecar::PushRequest& push);
+Status ParsePush(const Producer& producer, sidecar::PushRequest& push);
 
 // About the length of what WritePushReply makes of them, whatever their outcomes are.
 size_t PushReplyBytes(const std::vector<sidecar::PushItem>& items);

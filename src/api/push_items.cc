@@ -6,6 +6,8 @@
 
 #include "api/message_meta.h"
 #include "api/names.h"
+#include "base/trace_context.h"
+#include "http/request.h"
 
 namespace queen::api {
 namespace {
@@ -62,25 +64,35 @@ Status CheckTypes(const Fields& fields) {
   return Status::Ok();
 }
 
+bool IsTraceHeader(std::string_view key) {
+  return http::EqualsIgnoringCase(key, kTraceparent) || http::EqualsIgnoringCase(key, kTracestate);
+}
+
 // The object without the space between its tokens, so that it is one line.
-Result<std::string> CompactHeaders(const JsonValue& headers) {
+Result<std::string> CompactHeaders(const JsonValue& headers, std::string_view trace_headers) {
   std::string text = "{";
+  bool own_trace = false;
   JsonReader reader(headers.raw());
   reader.EnterObject();
   while (reader.NextField()) {
     const JsonValue value = reader.Value();
     if (!value.is_string()) return Invalid("headers must be a flat object of strings");
+    own_trace = own_trace || IsTraceHeader(reader.key());
     if (text.size() > 1) text += ',';
     text.append(reader.key_value().raw()).append(":").append(value.raw());
   }
-  text += '}';
-  if (text.size() > kHeadersBytesMax) {
+  if (text.size() + 1 > kHeadersBytesMax) {
     return Invalid(fmt::format("headers must not be longer than {} bytes", kHeadersBytesMax));
   }
+  if (!own_trace && !trace_headers.empty()) {
+    if (text.size() > 1) text += ',';
+    text += trace_headers;
+  }
+  text += '}';
   return text;
 }
 
-Status FillMeta(const Fields& fields, std::string_view producer_sub, JsonScratch& scratch,
+Status FillMeta(const Fields& fields, const Producer& producer, JsonScratch& scratch,
                 PushItem& item) {
   std::optional<Uuid> trace_id;
   if (fields.trace_id.is_string()) {
@@ -90,18 +102,20 @@ Status FillMeta(const Fields& fields, std::string_view producer_sub, JsonScratch
   }
   std::string headers;
   if (fields.headers.is_object()) {
-    Result<std::string> compact = CompactHeaders(fields.headers);
+    Result<std::string> compact = CompactHeaders(fields.headers, producer.trace_headers);
     if (!compact.ok()) return compact.status();
     headers = *std::move(compact);
+  } else if (!producer.trace_headers.empty()) {
+    headers.append("{").append(producer.trace_headers).append("}");
   }
-  if (trace_id || !headers.empty() || !producer_sub.empty()) {
-    item.meta = WriteMessageMeta(trace_id, headers, producer_sub);
+  if (trace_id || !headers.empty() || !producer.sub.empty()) {
+    item.meta = WriteMessageMeta(trace_id, headers, producer.sub);
   }
   return Status::Ok();
 }
 
 // An error here is the item's alone. REQUIRES: CheckTypes is ok
-Status FillItem(const Fields& fields, std::string_view producer_sub, JsonScratch& scratch,
+Status FillItem(const Fields& fields, const Producer& producer, JsonScratch& scratch,
                 PushItem& item) {
   const JsonText queue = fields.queue.Text(scratch);
   item.queue = queue.text;
@@ -116,12 +130,12 @@ Status FillItem(const Fields& fields, std::string_view producer_sub, JsonScratch
     item.txn = id.text;
     QUEEN_RETURN_IF_ERROR(CheckTransactionId(id));
   }
-  return FillMeta(fields, producer_sub, scratch, item);
+  return FillMeta(fields, producer, scratch, item);
 }
 
 }  // namespace
 
-Status ReadPushItems(JsonReader& reader, std::string_view producer_sub, JsonScratch& scratch,
+Status ReadPushItems(JsonReader& reader, const Producer& producer, JsonScratch& scratch,
                      std::vector<PushItem>& items) {
   Status problem;
   while (reader.NextElement()) {
@@ -134,7 +148,7 @@ Status ReadPushItems(JsonReader& reader, std::string_view producer_sub, JsonScra
     }
     if (!problem.ok()) continue;
     PushItem& item = items.emplace_back();
-    item.error = FillItem(fields, producer_sub, scratch, item).message();
+    item.error = FillItem(fields, producer, scratch, item).message();
   }
   return problem;
 }

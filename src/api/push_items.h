@@ -21,11 +21,18 @@ namespace queen::api {
 inline constexpr size_t kPushItemsMax = 200'000;
 inline constexpr size_t kHeadersBytesMax = 8192;
 
+// Who pushes: what is written to every item, whatever the body says about it.
+struct Producer {
+  std::string_view sub;  // the authenticated one, "" for none
+  // JSON members that join the headers of items which name neither a traceparent nor a tracestate
+  // (request_trace.h), "" for none. They do not count for kHeadersBytesMax.
+  std::string_view trace_headers = {};
+};
+
 // Reads the rest of the array that `reader` has entered and appends to `items`. Texts with escapes
 // are decoded into `scratch`; everything else are slices of the body. The first error is returned
 // after the array is read to its end, so that faults of the JSON are still found by Finish.
-// `producer_sub` is the authenticated producer, "" for none; what a body says about it is ignored.
-Status ReadPushItems(JsonReader& reader, std::string_view producer_sub, JsonScratch& scratch,
+Status ReadPushItems(JsonReader& reader, const Producer& producer, JsonScratch& scratch,
                      std::vector<sidecar::PushItem>& items);
 
 }  // namespace queen::api

@@ -212,6 +212,42 @@ TEST_F(PushTest, TheServerStampsTheProducer) {
             R"({"traceId":"0190a6e2-5b1c-7abc-8def-0123456789ab","producerSub":"user \"1\""})");
 }
 
+TEST_F(PushTest, ItemsThatNameNoTraceBelongToTheRequests) {
+  constexpr std::string_view kCaller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const std::string headers = fmt::format("traceparent: {}\r\ntracestate: a=\"b\"\r\n", kCaller);
+  const auto metas = [&](std::string_view lines) {
+    Send("POST", "/api/v1/push",
+         R"({"items":[{"queue":"q"},{"queue":"q","headers":{"traceparent":"own"}}]})", lines);
+    return engine_.pushes.back().items[0].meta + engine_.pushes.back().items[1].meta;
+  };
+  constexpr std::string_view kOwn = R"({"headers":{"traceparent":"own"}})";
+  EXPECT_EQ(metas(headers), fmt::format(R"({{"headers":{{"traceparent":"{}",)"
+                                        R"("tracestate":"a=\"b\""}}}}{})",
+                                        kCaller, kOwn));
+  EXPECT_EQ(engine_.pushes.back().trace.caller.ToTraceparent(), kCaller);
+  EXPECT_FALSE(engine_.pushes.back().trace.span.valid());
+  EXPECT_EQ(metas(headers + headers), kOwn) << "two of them are none";
+  EXPECT_FALSE(engine_.pushes.back().trace.caller.valid());
+}
+
+TEST_F(PushTest, WithASpanOfItsOwnTheRequestHandsThatOn) {
+  const auto span = *TraceContext::Parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01");
+  TraceContext caller;
+  context_.start_span = [&](const TraceContext& from) {
+    caller = from;
+    return span;
+  };
+  Send("POST", "/api/v1/push", R"({"items":[{"queue":"q"}]})",
+       "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00\r\n");
+  EXPECT_EQ(caller.span_id[1], 0xf0);
+  EXPECT_EQ(engine_.pushes.back().items[0].meta,
+            fmt::format(R"({{"headers":{{"traceparent":"{}"}}}})", span.ToTraceparent()));
+  EXPECT_EQ(engine_.pushes.back().trace.span, span);
+  Send("POST", "/api/v1/push", R"({"items":[{"queue":"q"}]})", "tracestate: a=b\r\n");
+  EXPECT_EQ(engine_.pushes.back().items[0].meta,
+            fmt::format(R"({{"headers":{{"traceparent":"{}"}}}})", span.ToTraceparent()));
+}
+
 TEST_F(PushTest, RepliesInRequestOrder) {
   Items(fmt::format(R"({{"items":[
       {{"queue":"a\"b","transactionId":"t\"1","traceId":"{}"}},

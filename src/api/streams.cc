@@ -9,7 +9,7 @@
 #include "api/ack_item.h"
 #include "api/names.h"
 #include "api/push.h"
-#include "api/push_items.h"
+#include "api/request_trace.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
 
@@ -127,13 +127,12 @@ Status ReadStateOps(const JsonValue& list, JsonScratch& scratch, StreamCycle& cy
   return Status::Ok();
 }
 
-Status ReadCyclePushes(const JsonValue& list, std::string_view producer_sub,
-                       TransactionRequest& cycle) {
+Status ReadCyclePushes(const JsonValue& list, const Producer& producer, TransactionRequest& cycle) {
   QUEEN_RETURN_IF_ERROR(CheckList(list, "push_items"));
   if (!list.is_array()) return Status::Ok();
   JsonReader reader(list.raw());
   reader.EnterArray();
-  return ReadPushItems(reader, producer_sub, cycle.scratch, cycle.pushes);
+  return ReadPushItems(reader, producer, cycle.scratch, cycle.pushes);
 }
 
 // The one ack of a cycle, with no transactionId when there is none to make. The text says why it
@@ -317,7 +316,7 @@ void HandleStreamQuery(const Context& context, const http::Request& request, htt
 
 // ---- cycle
 
-Result<std::string> ParseStreamCycle(std::string_view producer_sub, TransactionRequest& cycle) {
+Result<std::string> ParseStreamCycle(const Producer& producer, TransactionRequest& cycle) {
   const Result<JsonValue> body = ParseJson(cycle.body);
   if (!body.ok()) return body.status();
   const Result<Uuid> query_id = RequiredUuid(*body, "query_id", cycle.scratch);
@@ -328,7 +327,7 @@ Result<std::string> ParseStreamCycle(std::string_view producer_sub, TransactionR
   if (!release.ok()) return release.status();
   cycle.cycle = StreamCycle{*query_id, *release, {}};
   QUEEN_RETURN_IF_ERROR(ReadStateOps(body->Find("state_ops"), cycle.scratch, *cycle.cycle));
-  QUEEN_RETURN_IF_ERROR(ReadCyclePushes(body->Find("push_items"), producer_sub, cycle));
+  QUEEN_RETURN_IF_ERROR(ReadCyclePushes(body->Find("push_items"), producer, cycle));
   Result<std::string> refusal = ReadCycleAck(*body, *partition, cycle);
   if (!refusal.ok() || !refusal->empty()) return refusal;
   for (const sidecar::PushItem& item : cycle.pushes) {
@@ -342,7 +341,9 @@ void HandleStreamCycle(const Context& context, http::Request& request, http::Rep
   cycle.body = request.TakeBody();
   const std::string producer_sub =
       context.producer_sub ? context.producer_sub(request) : std::string();
-  const Result<std::string> refusal = ParseStreamCycle(producer_sub, cycle);
+  cycle.trace = TraceOf(context, request);
+  const std::string trace_headers = TraceHeaders(cycle.trace, request);
+  const Result<std::string> refusal = ParseStreamCycle({producer_sub, trace_headers}, cycle);
   if (!refusal.ok()) return reply.SendError(refusal.status());
   if (!refusal->empty()) return reply.Send(CycleRefused(cycle, *refusal));
   const Status room = reply.TakeRoom(kCycleBytes + PushReplyBytes(cycle.pushes));

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "api/context.h"
+#include "api/push_items.h"
 #include "base/status.h"
 #include "http/reply.h"
 #include "http/request.h"
@@ -29,7 +30,6 @@ Result<sidecar::StreamQueryRequest> ParseStreamQuery(std::string_view body);
 Result<sidecar::StreamStateRequest> ParseStreamState(std::string_view body);
 
 // Fills `cycle` from its body. The text, if there is one, is why the cycle is refused already.
-Result<std::string> ParseStreamCycle(std::string_view producer_sub,
-                                     sidecar::TransactionRequest& cycle);
+Result<std::string> ParseStreamCycle(const Producer& producer, sidecar::TransactionRequest& cycle);
 
 }  // namespace queen::api

@@ -205,10 +205,12 @@ class ApiTest : public testing::Test {
   ApiTest() { AddRoutes(context_, router_); }
 
   // Sends a request; what is answered, now or later, is in target().
-  void Send(std::string_view method, std::string_view path, std::string_view body = {}) {
-    auto request =
-        http::ParseRequest(fmt::format("{} {} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}",
-                                       method, path, body.size(), body));
+  // `headers` are lines that end with CRLF.
+  void Send(std::string_view method, std::string_view path, std::string_view body = {},
+            std::string_view headers = {}) {
+    auto request = http::ParseRequest(
+        fmt::format("{} {} HTTP/1.1\r\nHost: x\r\n{}Content-Length: {}\r\n\r\n{}", method, path,
+                    headers, body.size(), body));
     ASSERT_TRUE(request.ok()) << path << ": " << request.status().message();
     target_ = std::make_shared<http::TestTarget>();
     router_.Dispatch(*std::move(request), http::Reply(target_, 1));

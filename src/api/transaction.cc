@@ -10,7 +10,7 @@
 #include "api/ack.h"
 #include "api/ack_item.h"
 #include "api/append.h"
-#include "api/push_items.h"
+#include "api/request_trace.h"
 #include "base/json_writer.h"
 
 namespace queen::api {
@@ -39,7 +39,7 @@ struct Operation {
   Status items_problem;
 };
 
-Operation ReadOperation(JsonReader& reader, std::string_view producer_sub, JsonScratch& scratch) {
+Operation ReadOperation(JsonReader& reader, const Producer& producer, JsonScratch& scratch) {
   Operation operation;
   if (!reader.EnterObject()) return operation;
   while (reader.NextField()) {
@@ -50,7 +50,7 @@ Operation ReadOperation(JsonReader& reader, std::string_view producer_sub, JsonS
       operation.items_problem = {};
       operation.has_items = reader.EnterArray();
       if (operation.has_items) {
-        operation.items_problem = ReadPushItems(reader, producer_sub, scratch, operation.items);
+        operation.items_problem = ReadPushItems(reader, producer, scratch, operation.items);
       }
     } else {
       TakeAckField(reader, operation.ack);
@@ -196,7 +196,7 @@ size_t ReplyBytes(const TransactionRequest& request) {
 
 }  // namespace
 
-Status ParseTransaction(std::string_view producer_sub, Transaction& transaction) {
+Status ParseTransaction(const Producer& producer, Transaction& transaction) {
   TransactionRequest& request = transaction.request;
   JsonReader reader(request.body);
   bool has_operations = false;
@@ -214,7 +214,7 @@ Status ParseTransaction(std::string_view producer_sub, Transaction& transaction)
         problem = {};
         has_operations = reader.EnterArray();
         while (has_operations && reader.NextElement()) {
-          Operation operation = ReadOperation(reader, producer_sub, request.scratch);
+          Operation operation = ReadOperation(reader, producer, request.scratch);
           ++operations;
           if (problem.ok()) problem = AddOperation(std::move(operation), transaction);
         }
@@ -270,7 +270,10 @@ void HandleTransaction(const Context& context, http::Request& request, http::Rep
   transaction.request.body = request.TakeBody();
   const std::string producer_sub =
       context.producer_sub ? context.producer_sub(request) : std::string();
-  if (const Status status = ParseTransaction(producer_sub, transaction); !status.ok()) {
+  transaction.request.trace = TraceOf(context, request);
+  const std::string trace_headers = TraceHeaders(transaction.request.trace, request);
+  if (const Status status = ParseTransaction({producer_sub, trace_headers}, transaction);
+      !status.ok()) {
     return reply.SendError(status);
   }
   const Uuid id = MakeUuidV7();

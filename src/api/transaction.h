@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/push_items.h"
 #include "base/status.h"
 #include "base/uuid.h"
 #include "http/reply.h"
@@ -31,7 +32,7 @@ struct Transaction {
 void HandleTransaction(const Context& context, http::Request& request, http::Reply reply);
 
 // Fills the rest from transaction.request.body.
-Status ParseTransaction(std::string_view producer_sub, Transaction& transaction);
+Status ParseTransaction(const Producer& producer, Transaction& transaction);
 
 // REQUIRES: `order` is that of the request; the result is its result
 std::string WriteTransactionReply(const Uuid& id, const sidecar::TransactionRequest& request,

@@ -121,6 +121,23 @@ struct Encryption {
   std::string keys;  // base/encryption_key.h
 };
 
+// Spans of this broker's operations, named as OpenTelemetry names them.
+struct Tracing {
+  std::string endpoint;         // of all signals: "/v1/traces" is added
+  std::string traces_endpoint;  // of traces, as it is
+  std::string headers;          // config/pair_list.h
+  std::string certificate;
+  int timeout_ms = 10'000;
+  std::string service_name = "queen";  // computed
+  std::string resource_attributes;     // config/pair_list.h
+  std::string sampler = "parentbased_always_on";
+  double sampler_arg = 1.0;
+  int schedule_delay_ms = 5'000;
+  int queue_size = 2'048;  // of one worker
+
+  bool is_on() const { return !endpoint.empty() || !traces_endpoint.empty(); }
+};
+
 struct Log {
   log::Level level = log::Level::kInfo;
   log::Format format = log::Format::kText;
@@ -138,6 +155,7 @@ struct Config {
   Metrics metrics;
   Cluster cluster;
   Encryption encryption;
+  Tracing tracing;
   Log log;
 
   // Whether the broker starts and supervises a PostgreSQL of its own: no other one is named.

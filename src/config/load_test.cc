@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "config/conninfo.h"
+#include "config/pair_list.h"
 #include "config/peer_list.h"
 #include "config/settings.h"
 
@@ -274,6 +275,40 @@ TEST(PeerListTest, NamesAddressesAndPorts) {
   for (const char* wrong : {",", "a,", "a:", "a:0", "a:65536", "a:x", ":1", "a b:1", "[fd00::1",
                             "[fd00::1]7", "fd00::1"}) {
     EXPECT_FALSE(ParsePeerList(wrong, 6633)) << wrong;
+  }
+}
+
+TEST(LoadTest, TracesAreOffUntilAnEndpointIsNamed) {
+  const auto load = [](Environment environment) { return Load({{}, std::move(environment), {}}); };
+  EXPECT_FALSE(load({{"OTEL_SERVICE_NAME", "x"}}).config.tracing.is_on());
+  EXPECT_TRUE(load({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318"}}).config.tracing.is_on());
+  EXPECT_TRUE(load({{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c/t"}}).config.tracing.is_on());
+  for (const char* endpoint : {"c:4318", "grpc://c:4317", "http://", "http:///v1", "http://a b"}) {
+    EXPECT_FALSE(load({{"OTEL_EXPORTER_OTLP_ENDPOINT", endpoint}}).problems.empty()) << endpoint;
+  }
+  EXPECT_FALSE(load({{"OTEL_EXPORTER_OTLP_HEADERS", "api key=1"}}).problems.empty());
+  EXPECT_FALSE(load({{"OTEL_TRACES_SAMPLER", "jaeger_remote"}}).problems.empty());
+  EXPECT_FALSE(load({{"OTEL_TRACES_SAMPLER_ARG", "1.5"}}).problems.empty());
+}
+
+TEST(LoadTest, TheServiceIsNamedByItsOwnVariableFirst) {
+  const auto name = [](Environment environment) {
+    return Load({{}, std::move(environment), {}}).config.tracing.service_name;
+  };
+  EXPECT_EQ(name({}), "queen");
+  EXPECT_EQ(name({{"OTEL_RESOURCE_ATTRIBUTES", "a=b,service.name=from%20list"}}), "from list");
+  EXPECT_EQ(name({{"OTEL_RESOURCE_ATTRIBUTES", "service.name=list"}, {"OTEL_SERVICE_NAME", "own"}}),
+            "own");
+}
+
+TEST(PairListTest, KeysAndValues) {
+  using Pairs = PairList;
+  EXPECT_EQ(ParsePairList(""), Pairs());
+  EXPECT_EQ(ParsePairList("a=1"), (Pairs{{"a", "1"}}));
+  EXPECT_EQ(ParsePairList(" a = 1 ,, b=x=y, c=,"), (Pairs{{"a", "1"}, {"b", "x=y"}, {"c", ""}}));
+  EXPECT_EQ(ParsePairList("a=%2C%3d%20b"), (Pairs{{"a", ",= b"}}));
+  for (const std::string_view bad : {"a", "=1", "a=%", "a=%2", "a=%2x", "a=%0A", "a=\n", "a=%-1"}) {
+    EXPECT_FALSE(ParsePairList(bad)) << bad;
   }
 }
 

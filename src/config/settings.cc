@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <thread>
 
 #include "base/comma_list.h"
 #include "base/encryption_key.h"
+#include "config/pair_list.h"
 #include "config/peer_list.h"
 
 namespace queen::config {
@@ -34,6 +36,12 @@ constexpr std::array<std::string_view, 6> kLogLevels = {"trace", "debug", "info"
 constexpr std::array<std::string_view, 2> kLogFormats = {"text", "json"};
 constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "prefer",
                                                        "require", "verify-ca", "verify-full"};
+constexpr std::array<std::string_view, 6> kSamplers = {"always_on",
+                                                       "always_off",
+                                                       "traceidratio",
+                                                       "parentbased_always_on",
+                                                       "parentbased_always_off",
+                                                       "parentbased_traceidratio"};
 // A broker writes, so a standby is of no use to it.
 constexpr std::array<std::string_view, 3> kSessionAttrs = {"read-write", "primary", "any"};
 
@@ -61,6 +69,28 @@ bool AreOrigins(std::string_view text) {
 }
 
 bool IsPeerList(std::string_view text) { return ParsePeerList(text, 1).has_value(); }
+
+// "" names none.
+bool IsHttpUrl(std::string_view text) {
+  if (text.empty()) return true;
+  const size_t host = text.starts_with("http://") ? 7 : text.starts_with("https://") ? 8 : 0;
+  return host > 0 && text.size() > host && text[host] != '/' && text[host] != ':' &&
+         std::ranges::none_of(text, [](char c) { return c <= ' ' || c > '~'; });
+}
+
+bool ArePairs(std::string_view text) { return ParsePairList(text).has_value(); }
+
+// Names of HTTP headers are tokens (RFC 9110).
+bool AreHeaders(std::string_view text) {
+  const auto is_token = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  };
+  const auto headers = ParsePairList(text);
+  return headers && std::ranges::all_of(*headers, [&](const auto& header) {
+           return std::ranges::all_of(header.first, is_token);
+         });
+}
 
 bool AreEncryptionKeys(std::string_view text) { return ParseEncryptionKeys(text).has_value(); }
 
@@ -112,6 +142,13 @@ void ComputeBufferReserve(Config& config, const Environment&) {
   config.buffer.free_bytes_min = std::min(kGiB, size / kReservedShare);
 }
 
+void ComputeServiceName(Config& config, const Environment&) {
+  for (auto& [key, value] :
+       ParsePairList(config.tracing.resource_attributes).value_or(PairList())) {
+    if (key == "service.name" && !value.empty()) config.tracing.service_name = value;
+  }
+}
+
 void ComputeRequestBytes(Config& config, const Environment&) {
   config.http.request_bytes_max = 4 * config.http.body_bytes_max;
 }
@@ -128,6 +165,7 @@ constexpr std::string_view kSweeps = "Sweeps";
 constexpr std::string_view kMetrics = "Metrics";
 constexpr std::string_view kCluster = "Other brokers";
 constexpr std::string_view kEncryption = "Encryption";
+constexpr std::string_view kTracing = "Traces (OpenTelemetry)";
 constexpr std::string_view kLogs = "Logs";
 
 constexpr std::array kSettings = {
@@ -380,6 +418,48 @@ constexpr std::array kSettings = {
                        "64 hexadecimal digits or base64 of 32 bytes, or several with commas",
                        AreEncryptionKeys},
             "key of queues with encryptionEnabled; of several the first encrypts, all decrypt"},
+
+    Setting{
+        "OTEL_EXPORTER_OTLP_ENDPOINT", kTracing,
+        TextKind{At<&Config::tracing, &Tracing::endpoint>, "an http or https URL", IsHttpUrl},
+        "where spans are sent by OTLP over HTTP, as JSON; /v1/traces is added to it. Empty, and "
+        "the next one too: no spans are made"},
+    Setting{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", kTracing,
+            TextKind{At<&Config::tracing, &Tracing::traces_endpoint>, "an http or https URL",
+                     IsHttpUrl},
+            "the same, used as it is; it wins over OTEL_EXPORTER_OTLP_ENDPOINT"},
+    Setting{"OTEL_EXPORTER_OTLP_HEADERS", kTracing,
+            SecretKind{At<&Config::tracing, &Tracing::headers>,
+                       "key=value, or several with commas, values percent-encoded", AreHeaders},
+            "headers sent with the spans, such as api-key=..."},
+    Setting{"OTEL_EXPORTER_OTLP_CERTIFICATE", kTracing,
+            PathKind{At<&Config::tracing, &Tracing::certificate>},
+            "file with the certificates to trust at an https URL; empty: those of the system"},
+    Setting{"OTEL_EXPORTER_OTLP_TIMEOUT", kTracing,
+            IntKind{At<&Config::tracing, &Tracing::timeout_ms>, 1, kHourMs, "ms"},
+            "how long sending one batch of spans may take"},
+    Setting{"OTEL_SERVICE_NAME",
+            kTracing,
+            TextKind{At<&Config::tracing, &Tracing::service_name>, "a name", NotEmpty},
+            "name of this broker in traces",
+            {"service.name of OTEL_RESOURCE_ATTRIBUTES, else queen", ComputeServiceName}},
+    Setting{"OTEL_RESOURCE_ATTRIBUTES", kTracing,
+            TextKind{At<&Config::tracing, &Tracing::resource_attributes>,
+                     "key=value, or several with commas, values percent-encoded", ArePairs},
+            "what else is said of this broker in traces"},
+    Setting{"OTEL_TRACES_SAMPLER", kTracing,
+            WordKind{At<&Config::tracing, &Tracing::sampler>, kSamplers},
+            "which requests get a span; parentbased: as the caller's traceparent says, and where "
+            "there is none as the rest of the word says"},
+    Setting{"OTEL_TRACES_SAMPLER_ARG", kTracing,
+            DoubleKind{At<&Config::tracing, &Tracing::sampler_arg>, 0.0, 1.0},
+            "the share of traces that traceidratio takes"},
+    Setting{"OTEL_BSP_SCHEDULE_DELAY", kTracing,
+            IntKind{At<&Config::tracing, &Tracing::schedule_delay_ms>, 1, kHourMs, "ms"},
+            "how long spans wait for more to be sent together"},
+    Setting{"OTEL_BSP_MAX_QUEUE_SIZE", kTracing,
+            IntKind{At<&Config::tracing, &Tracing::queue_size>, 1, 1'000'000},
+            "most spans of one worker that wait to be sent; more are dropped and counted"},
 
     Setting{"LOG_LEVEL", kLogs, EnumAt<&Config::log, &Log::level>(kLogLevels),
             "least level that is written"},

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/comma_list.h"
 #include "base/log.h"
 #include "config/conninfo.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int kExitFault = 1;
 constexpr int64_t kReadyCheckMs = 10;
+constexpr int64_t kLastSpansMsMax = 5'000;
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -117,6 +120,7 @@ void Server::Begin() {
   shared_.stats_job = &administration_->stats_job();
   RegisterMetrics();
   if (shared_.buffer) shared_.buffer->Start();
+  if (shared_.tracing) shared_.tracing->Start();
   std::vector<http::Connections*> connections;
   for (int i = 0; i < config_.server.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(shared_, i));
@@ -253,6 +257,8 @@ void Server::OnSignal(int number) {
     for (const auto& worker : workers_) {
       worker->loop().Post([&worker] { worker->AbortConnections(); });
     }
+    stop_by_ms_ = 0;
+    if (shared_.tracing) shared_.tracing->Hurry();
     return;
   }
   Report("shutting down", {{"signal", number}});
@@ -261,6 +267,7 @@ void Server::OnSignal(int number) {
 
 void Server::ShutDown() {
   shutting_down_ = true;
+  stop_by_ms_ = SteadyMillis() + config_.server.shutdown_timeout_ms;
   shared_.draining = true;
   ready_check_.reset();
   acceptor_->Stop();
@@ -291,6 +298,23 @@ void Server::StopThreads() {
   administration_->Stop();  // it answers through the workers
   for (const auto& worker : workers_) worker->Stop();
   for (const auto& worker : workers_) worker->Join();
+  StopTracing();
+}
+
+// What is left of the time to shut down is for the last spans, within reason: a collector that
+// hangs holds up nobody's restart.
+void Server::StopTracing() {
+  if (!shared_.tracing) return StopDatabase();
+  shared_.tracing->Stop(std::clamp<int64_t>(stop_by_ms_ - SteadyMillis(), 0, kLastSpansMsMax),
+                        [this] { loop_.Post([this] { OnTracingStopped(); }); });
+}
+
+void Server::OnTracingStopped() {
+  const observe::SpanTotals spans = shared_.tracing->Totals();
+  Report("spans", {{"exported", spans.exported},
+                   {"dropped", spans.buffer_full + spans.not_sent},
+                   {"buffer_full", spans.buffer_full},
+                   {"sends_failed", spans.sends_failed}});
   StopDatabase();
 }
 

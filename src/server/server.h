@@ -6,8 +6,8 @@
 //             while its database is not there yet; then the embedded cluster, the schema, what
 //             maintenance there is, and with them the workers' slots and the replay of the buffer
 //   shutdown  on SIGTERM or SIGINT: stop accepting, answer what is in flight within a limit, close
-//             the slots and the file buffer, stop the cluster, return 0. A second signal does not
-//             wait for anybody.
+//             the slots and the file buffer, send the last spans, stop the cluster, return 0. A
+//             second signal does not wait for anybody.
 #pragma once
 
 #include <csignal>
@@ -58,6 +58,8 @@ class Server {
                      const std::function<void()>& done);
   void CloseSidecars();
   void StopThreads();
+  void StopTracing();
+  void OnTracingStopped();
   void StopDatabase();
 
   const config::Config& config_;
@@ -74,6 +76,7 @@ class Server {
   std::unique_ptr<Timer> ready_check_;  // until the first time everything is up
   std::unique_ptr<Signals> signals_;
   bool shutting_down_ = false;
+  int64_t stop_by_ms_ = 0;  // of the steady clock, while shutting down
   int exit_code_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "config/version.h"
 #include "loop/timer.h"
 #include "observe/observed_engine.h"
+#include "observe/traced_engine.h"
 #include "pg/connection_log.h"
 #include "server/lane_belief.h"
 #include "server/shared_state.h"
@@ -95,6 +96,23 @@ void DescribeMetrics(const Shared& shared, Loop& here, api::MetricsFormat format
   });
 }
 
+observe::Tracing::Tracer TracerOf(const Shared& shared, int index) {
+  return {*shared.tracing, static_cast<size_t>(index)};
+}
+
+std::unique_ptr<observe::TracedEngine> MakeTracedEngine(const Shared& shared, int index,
+                                                        sidecar::Engine& engine) {
+  if (!shared.tracing) return nullptr;
+  return std::make_unique<observe::TracedEngine>(engine, TracerOf(shared, index));
+}
+
+std::function<TraceContext(const TraceContext&)> StartSpanOf(const Shared& shared, int index) {
+  if (!shared.tracing) return {};
+  return [tracer = TracerOf(shared, index)](const TraceContext& caller) {
+    return tracer.Start(caller);
+  };
+}
+
 }  // namespace
 
 bool ReplyRoom::TryTake(size_t bytes, uint64_t place) {
@@ -130,6 +148,11 @@ Shared::Shared(const config::Config& the_config)
       budgets(std::make_shared<http::Budgets>(HttpSettings(the_config).limits)),
       reply_room(*budgets),
       metrics(static_cast<size_t>(the_config.server.workers)),
+      tracing(the_config.tracing.is_on()
+                  ? std::make_unique<observe::Tracing>(
+                        the_config.tracing, static_cast<size_t>(the_config.server.workers),
+                        metrics.registry)
+                  : nullptr),
       delivered(kDeliveredMessagesMax),
       cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
@@ -175,13 +198,15 @@ struct Worker::Parts {
         engine(shared.shards, loop, shared.delivered),
         observed(engine, {shared.metrics.operations, static_cast<size_t>(index)}, activity,
                  shared.delivered),
+        traced(MakeTracedEngine(shared, index, observed)),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
-        context{.engine = observed,
+        context{.engine = traced ? static_cast<sidecar::Engine&>(*traced) : observed,
                 .admin = queue_manager,
                 .loop = loop,
                 .health = std::move(health),
                 .producer_sub = {},
+                .start_span = StartSpanOf(shared, index),
                 .pop_paused = [&shared] { return shared.maintenance.pop(); },
                 .maintenance = [&shared] { return shared.CheckMaintenance(); },
                 .shared_state =
@@ -219,7 +244,8 @@ struct Worker::Parts {
   sidecar::Sidecar sidecar;
   sidecar::EngineRouter engine;
   state::QueueActivity activity;
-  observe::ObservedEngine observed;  // the API's
+  observe::ObservedEngine observed;
+  const std::unique_ptr<observe::TracedEngine> traced;  // the API's, if there is one
   sidecar::FamilyPops families;
   admin::AsyncQueueManager queue_manager;
   api::Context context;

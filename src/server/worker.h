@@ -22,6 +22,7 @@
 #include "http/connections.h"
 #include "loop/loop.h"
 #include "observe/metrics.h"
+#include "observe/tracing.h"
 #include "sidecar/engine_router.h"
 
 namespace queen::server {
@@ -48,7 +49,8 @@ struct Shared {
   const std::shared_ptr<http::Budgets> budgets;
   mutable ReplyRoom reply_room;
   sidecar::Shards shards;
-  mutable observe::Metrics metrics;  // worker i is writer i
+  mutable observe::Metrics metrics;                 // worker i is writer i
+  const std::unique_ptr<observe::Tracing> tracing;  // null: no spans are exported
   state::DeliveredIndex delivered;
   state::QueueCapacity capacity;
   state::Maintenance maintenance;

@@ -2,7 +2,8 @@
 // is parsed and valid when it arrives here (api/ refuses the rest), and its `done` runs exactly
 // once on the loop that submitted it. A Status instead of a result means that the whole request
 // failed and nothing of it is known to be stored (a 503 for the caller, who may repeat it); where
-// only some items met trouble each of them says so (answers.h).
+// only some items met trouble each of them says so (answers.h). The engine carries a request's
+// `trace` and does not look at it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "base/ids.h"
 #include "base/json_scratch.h"
 #include "base/status.h"
+#include "base/trace_context.h"
 #include "base/unique_function.h"
 #include "base/uuid.h"
 #include "sidecar/reply_room.h"
@@ -51,6 +53,7 @@ struct PushRequest {
   // From the file buffer: of one partition, every item has a transactionId, and it goes ahead of
   // what was pushed since. It has no deadline; `failed` says that PostgreSQL will never take it.
   bool replay = false;
+  RequestTrace trace;
   // One outcome per item, in order.
   UniqueFunction<void(PushRequest&, Result<std::vector<PushOutcome>>)> done;
 };
@@ -78,6 +81,7 @@ struct PopRequest {
   StartMode start_mode = StartMode::kAll;
   int64_t start_micros = 0;  // kTime
   int64_t wait_ms = 0;       // 0: answer at once
+  RequestTrace trace;
 
   // Inside the engine only, where a family's pop asks one of its queues (family_pops.h):
   bool member = false;    // the group was recorded by the family; it is not made here
@@ -160,6 +164,7 @@ struct AckOutcome {
 
 struct AckRequest {
   std::vector<AckItem> items;
+  RequestTrace trace;
   // One outcome per item, in order.
   UniqueFunction<void(AckRequest&, Result<std::vector<AckOutcome>>)> done;
 };
@@ -207,6 +212,7 @@ struct TransactionRequest {
   std::vector<TransactionAck> acks;
   std::vector<Uuid> required_leases;  // an ack that names no lease must be held under one of them
   std::optional<StreamCycle> cycle;
+  RequestTrace trace;
   UniqueFunction<void(TransactionRequest&, Result<TransactionResult>)> done;
 };
 

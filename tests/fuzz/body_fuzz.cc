@@ -45,7 +45,7 @@ void CheckAckItem(const sidecar::AckItem& item) {
 void CheckPush(std::string_view body) {
   sidecar::PushRequest push;
   push.body = body;
-  if (!api::ParsePush("someone", push).ok()) return;
+  if (!api::ParsePush({"someone", R"("traceparent":"t")"}, push).ok()) return;
   for (const sidecar::PushItem& item : push.items) CheckPushItem(item);
   const std::vector<sidecar::PushOutcome> outcomes(push.items.size());
   Require(ParseJson(api::WritePushReply(push.items, outcomes)).ok(), "a reply that is not JSON");
@@ -61,7 +61,7 @@ void CheckAcks(const Result<std::vector<sidecar::AckItem>>& items) {
 void CheckTransaction(std::string_view body) {
   api::Transaction transaction;
   transaction.request.body = body;
-  if (!api::ParseTransaction("", transaction).ok()) return;
+  if (!api::ParseTransaction({}, transaction).ok()) return;
   for (const sidecar::PushItem& item : transaction.request.pushes) CheckPushItem(item);
   for (const sidecar::TransactionAck& ack : transaction.request.acks) CheckAckItem(ack.item);
   Require(!transaction.refusal.empty() ||
@@ -73,7 +73,7 @@ void CheckTransaction(std::string_view body) {
 void CheckCycle(std::string_view body) {
   sidecar::TransactionRequest cycle;
   cycle.body = body;
-  if (!api::ParseStreamCycle("", cycle).ok()) return;
+  if (!api::ParseStreamCycle({}, cycle).ok()) return;
   for (const sidecar::PushItem& item : cycle.pushes) CheckPushItem(item);
   for (const sidecar::StreamCycle::StateOp& op : cycle.cycle->ops) {
     RequireStorable(op.key, "a key of state that PostgreSQL refuses");
