@@ -8,6 +8,12 @@ from support.process import wait_until
 TOO_MANY = "53300"
 SLOTS = 30
 FOR_STRANGERS = SLOTS - 3  # those are kept for superusers
+OF_THE_BROKER = ("--sidecar-pool-size", "8", "--db-pool-size", "4")
+
+
+def all_connected(postgres):
+    """A connection on its way would keep its slot while the broker stands still, seen by nobody."""
+    return postgres.psql("SELECT count(*) FROM pg_stat_activity WHERE usename = 'queen'", "postgres", "postgres") == "12"
 
 
 def take_all_slots(postgres, broker, strangers):
@@ -32,7 +38,8 @@ def take_all_slots(postgres, broker, strangers):
 
 def test_all_connections_are_taken_by_others(make_broker, make_postgres):
     postgres = make_postgres({"max_connections": str(SLOTS)})
-    broker = make_broker("--num-workers", "2", env=postgres.env()).start()
+    broker = make_broker("--num-workers", "2", *OF_THE_BROKER, env=postgres.env()).start()
+    wait_until(lambda: all_connected(postgres), 60, "the broker to have all its connections")
     probes = Probes(broker)
 
     def during(progress):

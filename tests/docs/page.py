@@ -3,7 +3,7 @@
 A fence is marked by comments that stand directly in front of it, which readers do not see:
 
     <!-- not run: why -->        it cannot be run here
-    <!-- needs: address -->      it is run when GET address answers 200, and else left out aloud
+    <!-- needs: command -->      it is run when this command succeeds, and else left out aloud
     <!-- fails -->               it ends with an error, on purpose
     <!-- output -->              what the block before it prints; `...` stands for anything
     <!-- file: name -->          it is not run but written to a file, for a block that follows

@@ -6,9 +6,9 @@ docs/page.py lists the marks that a page may give a block. A failure names the p
 import glob
 import json
 import os
-import urllib.error
+import subprocess
+import tempfile
 import urllib.parse
-import urllib.request
 import warnings
 
 import pytest
@@ -46,13 +46,16 @@ def session(broker):
     made.close()
 
 
-def why_out_of_reach(address):
-    """Why GET does not answer 200, or None."""
-    try:
-        with urllib.request.urlopen(address, timeout=10) as reply:
-            return None if reply.status == 200 else f"{address} answers {reply.status}"
-    except (urllib.error.URLError, OSError) as error:
-        return f"{address}: {error}"
+def why_out_of_reach(command):
+    """Why a command that asks whether something is there does not succeed, or None."""
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            ended = subprocess.run(command, shell=True, cwd=directory, capture_output=True, text=True, timeout=60,
+                                   check=False)
+        except subprocess.TimeoutExpired:
+            return f"{command}: no answer within a minute"
+    lines = ended.stderr.strip().splitlines() or ["it failed"]
+    return f"{command}: {lines[0]}" if ended.returncode else None
 
 
 def follow(session, block, printed):
