@@ -210,6 +210,13 @@ def totals(broker):
     return line
 
 
+def scraped(broker, name):
+    """The value of a metric of spans."""
+    lines = broker.get("/metrics/prometheus").body.decode().splitlines()
+    value, = [line.split()[-1] for line in lines if line.startswith(f"queen_trace_{name} ")]
+    return float(value)
+
+
 def work(broker, count):
     """Messages through the broker, each pushed, popped and acked: three spans."""
     for number in range(count):
@@ -230,6 +237,8 @@ def test_a_bad_collector_costs_only_spans_which_are_counted(collector, serve, ki
         collector.answers = [503 if kind == "busy" else 400] * 1000
     broker = serve(target, OTEL_BSP_MAX_QUEUE_SIZE="4", QUEEN_SHUTDOWN_TIMEOUT_MS="2000")
     work(broker, 20)
+    reason = "not_sent" if kind == "refuses" else "buffer_full"
+    wait_until(lambda: scraped(broker, f'spans_dropped_total{{reason="{reason}"}}') > 0, what="dropped spans in a scrape")
     assert broker.stop() == 0
     spans = totals(broker)
     assert spans["exported"] == 0 and spans["sends_failed"] > 0
@@ -245,6 +254,8 @@ def test_a_collector_that_comes_back_gets_what_waited(collector, serve):
     work(broker, 5)
     for name in ("push work", "pop work", "ack work"):
         collector.wait_for(name, 5)
+    wait_until(lambda: scraped(broker, "spans_exported_total") == 15, what="exported spans in a scrape")
+    assert scraped(broker, "sends_failed_total") == 2
     assert broker.stop() == 0
     spans = totals(broker)
     assert (spans["exported"], spans["dropped"], spans["sends_failed"]) == (15, 0, 2)
