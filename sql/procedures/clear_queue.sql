@@ -137,6 +137,11 @@ BEGIN
         INSERT INTO queen.holes (partition_id, base_seq, count) VALUES (p_partition_id, v_base, v_last - v_base);
     END IF;
 
+    -- What is gone need not be hidden. A range that goes on behind this step is in the next one.
+    DELETE FROM queen.hidden_messages h WHERE h.partition_id = p_partition_id AND h.from_seq >= p_from AND h.from_seq < v_last;
+    UPDATE queen.hidden_messages h SET to_seq = p_from
+    WHERE h.partition_id = p_partition_id AND h.from_seq < p_from AND h.to_seq > p_from;
+
     DELETE FROM queen.dedup d WHERE d.partition_id = p_partition_id AND d.seq >= p_from AND d.seq < v_last;
     DELETE FROM queen.segments s
     WHERE s.partition_id = p_partition_id AND s.base_seq >= v_base AND s.base_seq < v_last AND s.base_seq <> v_newest;

@@ -8,7 +8,8 @@
 --   processing       of these, under a lease that lives, without a verdict
 --   failed_seqs      of these, have failed and are to be delivered again; NULL: none
 --   dead_letters     of the lane
---   cursor, settled  lane: the first message to consume (seq_end: none), and the bitmap from there on
+--   cursor, settled  lane: the first message to consume (seq_end: none), and the bitmap from there on; what is hidden from
+--                    the group counts as settled, as far as a million messages behind the cursor
 --   lease_id, lease_until, lease_end, not_leased   lane: the lease, if it lives; bits from cursor on that it does not cover
 --   oldest_at        of the first message stored, or to be consumed; NULL: there is none
 --   newest_at        log: of the newest message, also if it is gone
@@ -67,7 +68,9 @@ BEGIN
                 SELECT x.seq_end FROM unnest(l.bases, l.ends) AS x(base, seq_end)
                 WHERE x.base <= a.place AND x.seq_end > a.place), a.place) END AS cursor OFFSET 0) c
     ), lane AS (
-        SELECT s.*, queen.bits_from(s.all_settled, s.cursor - s.begun) AS rest,
+        SELECT s.*, CASE WHEN s.hides THEN queen.bits_or(queen.bits_from(s.all_settled, s.cursor - s.begun),
+                             queen.hidden_bits(s.id, s.group_id, s.cursor, least(s.seq_end, s.cursor + 1000000)))
+                         ELSE queen.bits_from(s.all_settled, s.cursor - s.begun) END AS rest,
                s.lease_id IS NOT NULL AND s.lease_until > p_now AND s.lease_end > s.cursor AS leased
         FROM state s
     )

@@ -147,3 +147,19 @@ BEGIN
     FOR i IN 1..50 LOOP PERFORM queen.sweep_orphans(1000, interval '0'); END LOOP;
     ASSERT NOT EXISTS (SELECT FROM queen.holes h WHERE NOT EXISTS (SELECT FROM queen.partitions p WHERE p.id = h.partition_id));
 END $$;
+
+-- A deleted message that is cleared is subtracted once: with the hole it stands in, not beside it.
+DO $$
+DECLARE
+    v_id int := test.partition('erased'); v_g int := test.groupid('erased'); v_lease uuid := gen_random_uuid();
+BEGIN
+    PERFORM test.push(v_id, 6, E'er-a\ner-b\ner-c\ner-d\ner-e\ner-f');
+    PERFORM test.pop(v_id, v_g, v_lease, 3);
+    PERFORM test.ack(v_id, v_g, v_lease, '{0,1,2}');
+    ASSERT (SELECT bool_and(d.deleted) FROM unnest('{er-b,er-e}'::text[]) t, queen.delete_message(v_id, t) d);
+    ASSERT test.count_stored(v_id) = 4 AND test.count_pending(v_id, v_g) = 2;
+    ASSERT test.clear('erased') = 2 AND test.stored(v_id) = '{0,2}';
+    ASSERT test.count_stored(v_id) = 2 AND test.count_pending(v_id, v_g) = 0, format('%s stored', test.count_stored(v_id));
+    PERFORM test.push(v_id, 3);
+    ASSERT test.count_stored(v_id) = 5 AND test.count_pending(v_id, v_g) = 3;
+END $$;

@@ -23,7 +23,7 @@ class Ledger:
         self.stored = set()
         self.consumed = {group: set() for group in GROUPS}
         self.failures = {group: {} for group in GROUPS}
-        self.dead = set()
+        self.dead = {}  # (group, message id) -> the message
         self.held = {}  # (group, partition) -> messages
 
     def push(self, partition, count):
@@ -53,12 +53,35 @@ class Ledger:
         self.consumed[group].add(message["id"])
         failed.pop(message["id"], None)
         if status != "completed":
-            self.dead.add((group, message["id"]))
+            self.dead[group, message["id"]] = message
 
     def give_back(self, group, partition):
         message = self.held.pop((group, partition))[0]
         reply = self.broker.post("/api/v1/ack", ack_of(message, "retry", consumerGroup=group))
         assert reply.status == 200 and reply.json()[0]["success"], reply
+
+    def redrive(self, group, message_id):
+        """It is pushed again for the group in which it died; for the others it is not there."""
+        message = self.dead.pop((group, message_id))
+        reply = self.broker.post(
+            f"/api/v1/messages/{message['partitionId']}/{message['transactionId']}/retry?consumerGroup={group}")
+        assert reply.status == 200, reply
+        redriven, = reply.json()["redriven"]
+        self._pushed_for(group, redriven["messageId"])
+
+    def redrive_all(self):
+        """In bulk, which does not tell the new ids: nothing may be popped afterwards."""
+        reply = self.broker.post(f"/api/v1/dlq/redrive?queue={self.queue}")
+        assert reply.status == 200 and reply.json()["redriven"] == len(self.dead), reply
+        for group, message_id in self.dead:
+            self._pushed_for(group, f"{message_id} again for {group}")
+        self.dead = {}
+
+    def _pushed_for(self, group, message_id):
+        self.stored.add(message_id)
+        for other in GROUPS:
+            if other != group:
+                self.consumed[other].add(message_id)
 
     def messages(self):
         completed = set.intersection(*self.consumed.values())
@@ -80,8 +103,10 @@ def refresh(broker):
 def step(chance, ledger):
     group, partition = chance.choice(GROUPS), f"p{chance.randrange(PARTITIONS)}"
     kind = chance.random()
-    if kind < 0.25:
+    if kind < 0.22:
         ledger.push(partition, chance.randint(1, 6))
+    elif kind < 0.25 and ledger.dead:
+        ledger.redrive(*chance.choice(sorted(ledger.dead)))
     elif (group, partition) not in ledger.held:
         ledger.pop(group, partition, chance.randint(1, 8))
     elif kind < 0.9:
@@ -128,6 +153,8 @@ def test_numbers_agree_with_what_was_done(make_broker):
         for _ in range(50):
             step(chance, ledger)
         check(broker, ledger)
+    ledger.redrive_all()
+    check(broker, ledger)
     assert broker.request("DELETE", "/api/v1/resources/queues/q").status == 200
     refresh(broker)
     overview = broker.get("/api/v1/resources/overview").json()
