@@ -107,12 +107,15 @@ def test_it_serves_as_the_user_of_the_service(installed, directory):
         except OSError:
             return False
 
-    wait_until(ready, 90, "the installed broker")
-    pushed = http_client.request("127.0.0.1", port, "POST", "/api/v1/push",
-                                 {"items": [{"queue": "hello", "payload": 1}]})
-    assert pushed.json()[0]["status"] == "queued"
-    send(broker.pid, signal.SIGTERM)
-    assert broker.wait(timeout=60) == 0
+    try:
+        wait_until(ready, 90, "the installed broker")
+        pushed = http_client.request("127.0.0.1", port, "POST", "/api/v1/push",
+                                     {"items": [{"queue": "hello", "payload": 1}]})
+        assert pushed.json()[0]["status"] == "queued"
+    finally:  # nobody is left behind, whatever happens
+        send(broker.pid, signal.SIGTERM)
+        code = broker.wait(timeout=60)
+    assert code == 0
 
 
 def test_remove_keeps_settings_and_messages_and_purge_nothing(machine):
