@@ -33,6 +33,14 @@ Result<bool> ParseMaintenance(std::string_view body) {
   return enabled.Bool();
 }
 
+void WriteFailedFiles(JsonWriter& writer, const MaintenanceStatus& status) {
+  writer.Key("failedFiles");
+  writer.BeginObject();
+  writer.Field("count", status.failed_files);
+  writer.Field("totalBytes", status.failed_bytes);
+  writer.EndObject();
+}
+
 std::string WriteMaintenance(const MaintenanceStatus& status) {
   std::string out;
   JsonWriter writer(out);
@@ -46,11 +54,7 @@ std::string WriteMaintenance(const MaintenanceStatus& status) {
   writer.Field("pendingCount", status.buffered_messages);
   writer.Field("failedCount", status.failed_messages);
   writer.Field("dbHealthy", status.database_up);
-  writer.Key("failedFiles");
-  writer.BeginObject();
-  writer.Field("count", status.failed_files);
-  writer.Field("totalBytes", status.failed_bytes);
-  writer.EndObject();
+  WriteFailedFiles(writer, status);
   writer.EndObject();
   writer.EndObject();
   return out;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_writer.h"
 #include "base/status.h"
 #include "http/reply.h"
 #include "http/request.h"
@@ -39,6 +40,8 @@ void HandleSetPopMaintenance(const Context& context, const http::Request& reques
 // `enabled` of the body.
 Result<bool> ParseMaintenance(std::string_view body);
 
+// "failedFiles":{...}
+void WriteFailedFiles(JsonWriter& writer, const MaintenanceStatus& status);
 std::string WriteMaintenance(const MaintenanceStatus& status);
 
 }  // namespace queen::api

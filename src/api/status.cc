@@ -69,11 +69,7 @@ std::string WriteBuffers(const MaintenanceStatus& status) {
   writer.Field("failed", status.failed_messages);
   writer.Field("dbHealthy", status.database_up);
   writer.Field("bufferHealthy", status.buffer_healthy);
-  writer.Key("failedFiles");
-  writer.BeginObject();
-  writer.Field("count", status.failed_files);
-  writer.Field("totalBytes", status.failed_bytes);
-  writer.EndObject();
+  WriteFailedFiles(writer, status);
   writer.EndObject();
   return out;
 }

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from support.broker import Broker, base_environment, binary
+from support.broker import base_environment, binary
+from support.fixtures import one_broker  # noqa: F401
 from support.lying_broker import LyingBroker
 from support.process import wait_until
 
@@ -37,17 +38,6 @@ def faults(report):
     """What the checker counted, without what it did not."""
     kinds = ("lost", "duplicated", "reordered", "unexpected")
     return {kind: report["check"][kind] for kind in kinds if report["check"][kind]}
-
-
-@pytest.fixture(scope="module", name="broker")
-def one_broker():
-    """A real broker with a cluster of its own, for all tests."""
-    broker = Broker()
-    try:
-        yield broker.start()
-    finally:
-        print(broker.log()[-5000:])
-        broker.close()
 
 
 @pytest.fixture(name="lying_broker")

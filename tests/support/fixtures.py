@@ -59,6 +59,17 @@ def make_broker(closing):
     return lambda *args, **options: closing(Broker(*args, **options))
 
 
+@pytest.fixture(scope="module", name="broker")
+def one_broker():
+    """A broker with a cluster of its own, for all tests of a file."""
+    broker = Broker()
+    try:
+        yield broker.start()
+    finally:
+        print(broker.log()[-5000:])
+        broker.close()
+
+
 @pytest.fixture(scope="module")
 def two_brokers():
     """(Postgres, Broker, Broker) on it, for a whole file; PostgreSQL counts the calls of functions."""
