@@ -181,15 +181,15 @@ void ObservedEngine::CountVerdict(QueueTotals& totals, Verdict verdict, bool dea
       break;
     case Verdict::kFailed:
       totals.failed += messages;
-      if (dead_lettered) totals.dead_lettered += messages;
       break;
     case Verdict::kDeadLetter:
-      totals.dead_lettered += messages;
       break;
     case Verdict::kRetry:
       totals.retried += messages;
       break;
   }
+  // Not by the verdict: one that is repeated makes no other dead letter.
+  if (dead_lettered) totals.dead_lettered += messages;
 }
 
 // ---- transaction

@@ -217,6 +217,7 @@ TEST_F(ObservedEngineTest, CountsVerdictsOfAcksThatWereTaken) {
   add(Verdict::kFailed, true, false);
   add(Verdict::kFailed, true, true);
   add(Verdict::kDeadLetter, true, true);
+  add(Verdict::kDeadLetter, true, false);  // it was settled before
   add(Verdict::kRetry, true, false);
   request.done = [](sidecar::AckRequest&, Result<std::vector<sidecar::AckOutcome>>) {};
   observed_.Ack(std::move(request));

@@ -3,7 +3,7 @@ lost, doubled or reordered: PostgreSQL, which they reach another way, decides.""
 
 import pytest
 
-from history.run import check, new_seed
+from history.run import SETTINGS, check, new_seed
 from history.workload import Plan
 from support import udp
 from support.namespaces import BrokerInNamespace, Namespaces, reason_to_skip
@@ -33,7 +33,7 @@ def three(postgres, closing):
     namespaces = Namespaces(3)
     try:
         everybody = ",".join(f"{namespaces.address(number)}:{UDP_PORT}" for number in range(3))
-        env = postgres.env(host=postgres.directory) | {"QUEEN_UDP_PEERS": everybody, "QUEEN_SYNC_SECRET": udp.SECRET}
+        env = postgres.env(host=postgres.directory) | SETTINGS | {"QUEEN_UDP_PEERS": everybody, "QUEEN_SYNC_SECRET": udp.SECRET}
         brokers = [closing(BrokerInNamespace(namespaces, number, "--num-workers", "2", env=env)) for number in range(3)]
         for broker in brokers:
             broker.start()

@@ -40,13 +40,28 @@ class Consumed:
     deliveries: list = dataclasses.field(default_factory=list)
     # (partition, offset) -> when the reply to its successful completed ack was read
     completed: dict = dataclasses.field(default_factory=dict)
+    # (partition, offset) -> when the reply was read that made it a dead letter; it is not in completed
+    dead: dict = dataclasses.field(default_factory=dict)
     # (partition, offset) -> how often a failed verdict on it was accepted
     failed: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    acked: int = 0     # completed verdicts that were accepted, those on what was settled before too
+    redriven: int = 0  # dead letters that were pushed again
     wrong: list = dataclasses.field(default_factory=list)
+
+    def settle(self, place, answered, dead=False):
+        """The answer to a verdict on (partition, offset); True when it is the first that settles it. An ack of
+        what is settled succeeds too, and changes nothing: the one that made a dead letter is the true one."""
+        first = place not in self.completed and place not in self.dead
+        if dead:
+            self.completed.pop(place, None)
+            self.dead[place] = answered
+        elif first:
+            self.completed[place] = answered
+        return first
 
 
 COUNTS = ("lost", "duplicated", "reordered", "redelivered", "gaps", "double_leased", "miscounted",
-          "wrong")
+          "wrong", "pages")
 
 
 class Verdict:
@@ -81,34 +96,72 @@ def check_pushes(pushed):
     return verdict
 
 
-def check_group(pushed, consumed):
+class Log:
+    """What was pushed, and what stands where in the partitions as the groups have seen it.
+
+    A dead letter that was pushed again is a new message, a copy, with the payload of the first and an id of its own,
+    and only the group in which it died sees it.
+    """
+
+    def __init__(self, pushed, groups):
+        # (partition, producer, sequence) -> message id
+        self.stored = {(partition, producer.producer, sequence): message_id for producer in pushed
+                       for (partition, sequence), message_id in producer.stored.items()}
+        self.copies = {consumed.group: self._copies(consumed) for consumed in groups}
+
+    def _copies(self, consumed):
+        copies = collections.defaultdict(set)  # partition -> offsets
+        for delivery in consumed.deliveries:
+            for offset, message_id, producer, sequence, _ in delivery.messages:
+                if self.stored.get((delivery.partition, producer, sequence)) != message_id:
+                    copies[delivery.partition].add(offset)
+        return copies
+
+    def hidden(self, group, partition):
+        """The offsets that the group does not see: copies for others."""
+        others = (copies[partition] for name, copies in self.copies.items() if name != group and partition in copies)
+        return set().union(*others) - self.copies[group].get(partition, set())
+
+    def letters_left(self, consumed):
+        """(partition, offset) -> message id of the dead letters of a group that were not pushed again."""
+        seen = {}
+        for delivery in consumed.deliveries:
+            for offset, message_id, producer, sequence, _ in delivery.messages:
+                seen[delivery.partition, offset] = message_id, (delivery.partition, producer, sequence)
+        deaths = collections.defaultdict(list)
+        for place in consumed.dead:
+            deaths[seen[place][1]].append(place)
+        copies = collections.Counter(seen[partition, offset][1]
+                                     for partition, offsets in self.copies[consumed.group].items() for offset in offsets)
+        # Each death but the last was followed by the copy that died next.
+        return {max(places): seen[max(places)][0] for key, places in deaths.items() if len(places) > copies[key]}
+
+
+def check_group(log, consumed):
     """What one group saw, against all that was pushed."""
     verdict = Verdict(consumed.group)
     for words in consumed.wrong:
         verdict.count("wrong", words)
-    expected = {}
-    for producer in pushed:
-        for (partition, sequence), message_id in producer.stored.items():
-            expected[partition, producer.producer, sequence] = message_id
     by_partition = collections.defaultdict(list)
     for delivery in sorted(consumed.deliveries, key=lambda delivery: delivery.got):
         by_partition[delivery.partition].append(delivery)
     done = set()
     for partition, deliveries in by_partition.items():
-        _check_partition(partition, deliveries, expected, consumed, verdict, done)
-    for key, message_id in expected.items():
+        _check_partition(partition, deliveries, log, consumed, verdict, done)
+    for key, message_id in log.stored.items():
         if key not in done:
-            verdict.count("lost", f"{key} {message_id} was not completed")
+            verdict.count("lost", f"{key} {message_id} was not settled")
+    copies = sum(map(len, log.copies[consumed.group].values()))
+    if copies < consumed.redriven:
+        verdict.count("lost", f"{consumed.redriven} dead letters were pushed again, and {copies} came back")
     return verdict
 
 
-def _check_partition(partition, deliveries, expected, consumed, verdict, done):
+def _check_partition(partition, deliveries, log, consumed, verdict, done):
     at = {}  # offset -> (id, producer, sequence)
-    first_seen = -1
     for delivery in deliveries:
         previous = -1
         for offset, message_id, producer, sequence, retries in delivery.messages:
-            key = (partition, producer, sequence)
             where = f"{partition}@{offset} {message_id}"
             if offset <= previous:
                 verdict.count("reordered", f"{where} stands after {previous} in one delivery")
@@ -116,37 +169,69 @@ def _check_partition(partition, deliveries, expected, consumed, verdict, done):
             what = (message_id, producer, sequence)
             if at.setdefault(offset, what) != what:
                 verdict.count("reordered", f"{where} was {at[offset]} before")
-            if expected.get(key) != message_id:
-                verdict.count("duplicated", f"{where} is {key}, stored as {expected.get(key)}")
-            if (partition, offset) in consumed.completed:
-                done.add(key)
-                answered = consumed.completed[partition, offset]
-                after = delivery.got if delivery.patient else delivery.asked
-                if after > answered:
-                    verdict.count("redelivered", f"{where}, completed {after - answered:.3f} s before")
+            answered = consumed.completed.get((partition, offset)) or consumed.dead.get((partition, offset))
+            after = delivery.got if delivery.patient else delivery.asked
+            if answered and after > answered:
+                verdict.count("redelivered", f"{where}, settled {after - answered:.3f} s before")
             if retries > consumed.failed[partition, offset]:
                 verdict.count("miscounted", f"{where} has retryCount {retries}")
-    for delivery in deliveries:
-        fresh = [message[0] for message in delivery.messages if message[0] > first_seen]
-        if fresh and fresh != list(range(first_seen + 1, first_seen + 1 + len(fresh))):
-            late = delivery.got - delivery.asked
-            # A reply that was long under way may be overtaken by the next lease on the partition.
-            if delivery.patient or late < 0.5:
-                verdict.count("reordered", f"{partition}@{fresh[0]} came first after {first_seen}")
-        if fresh:
-            first_seen = max(first_seen, fresh[-1])
-    if sorted(at) != list(range(len(at))):
-        missing = sorted(set(range(max(at) + 1)) - set(at))
-        verdict.count("gaps", f"{partition} has no offsets {missing[:5]}")
-    last = {}
-    for offset in sorted(at):
-        _, producer, sequence = at[offset]
-        if last.get(producer, -1) >= sequence:
-            verdict.count("reordered", f"{partition}@{offset}: producer {producer} sent {sequence} "
-                          f"before {last[producer]}")
-        last[producer] = sequence
+    hidden = log.hidden(consumed.group, partition)
+    _check_copies(partition, at, log, consumed, verdict, done)
+    _check_order(partition, at, log, hidden, verdict)
+    _check_first_deliveries(partition, deliveries, hidden, verdict)
     held = [delivery for delivery in deliveries if delivery.patient]
     for one, next_one in zip(held, held[1:]):
         if next_one.got < one.ended:
             verdict.count("double_leased", f"{partition}@{next_one.messages[0][0]} while "
                           f"@{one.messages[0][0]} was held")
+
+
+def _check_copies(partition, at, log, consumed, verdict, done):
+    """Everything is settled; a message is there once, and once more each time it was a dead letter."""
+    deaths = collections.Counter(what[1:] for offset, what in at.items() if (partition, offset) in consumed.dead)
+    copies = collections.Counter()
+    for offset, (message_id, *key) in sorted(at.items()):
+        where = f"{partition}@{offset} {message_id}"
+        settled = (partition, offset) in consumed.completed or (partition, offset) in consumed.dead
+        original = log.stored.get((partition, *key))
+        if message_id == original:
+            if settled:
+                done.add((partition, *key))
+            continue
+        copies[tuple(key)] += 1
+        if copies[tuple(key)] > deaths[tuple(key)]:
+            verdict.count("duplicated", f"{where} is {key}, stored as {original} and dead {deaths[tuple(key)]} times")
+        if not settled:
+            verdict.count("lost", f"{where}, pushed again, was not settled")
+
+
+def _check_order(partition, at, log, hidden, verdict):
+    """No offset is missing, and those of each producer are in the order in which it pushed."""
+    offsets = sorted(at.keys() | hidden)
+    if offsets != list(range(len(offsets))):
+        missing = sorted(set(range(max(offsets) + 1)) - set(offsets))
+        verdict.count("gaps", f"{partition} has no offsets {missing[:5]}")
+    last = {}
+    for offset in sorted(at):
+        message_id, producer, sequence = at[offset]
+        if log.stored.get((partition, producer, sequence)) != message_id:
+            continue
+        if last.get(producer, -1) >= sequence:
+            verdict.count("reordered", f"{partition}@{offset}: producer {producer} sent {sequence} "
+                          f"before {last[producer]}")
+        last[producer] = sequence
+
+
+def _check_first_deliveries(partition, deliveries, hidden, verdict):
+    """What is delivered for the first time follows what was, without a gap."""
+    first_seen = -1
+    for delivery in deliveries:
+        fresh = [message[0] for message in delivery.messages if message[0] > first_seen]
+        if not fresh:
+            continue
+        if fresh != [offset for offset in range(first_seen + 1, fresh[-1] + 1) if offset not in hidden]:
+            late = delivery.got - delivery.asked
+            # A reply that was long under way may be overtaken by the next lease on the partition.
+            if delivery.patient or late < 0.5:
+                verdict.count("reordered", f"{partition}@{fresh[0]} came first after {first_seen}")
+        first_seen = max(first_seen, fresh[-1])

@@ -13,10 +13,11 @@ class Progress:
         self.pushed = context.Value("q", 0)
         self.completed = {name: context.Value("q", 0) for name in groups}
         self.over = context.Event()  # producers without an end stop
+        self.produced = context.Event()  # all producers have stopped
         self.failed = context.Event()  # a client met what it must not meet
 
     def done(self):
-        """Messages that every group has completed."""
+        """Messages that every group has settled."""
         return min(completed.value for completed in self.completed.values())
 
     def wait(self, count, seconds=120):

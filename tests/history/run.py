@@ -2,11 +2,13 @@
 
     /usr/bin/python3 tests/history/run.py [--messages N] [--url http://host:port ...] [--seed S]
 
-With several URLs the first takes the pushes and the others serve the pops. Prints one line of counts
-and the seed (QUEEN_TEST_SEED or --seed replays the choices); exits with 1 if a count is not zero.
+With several URLs the first takes the pushes and the others serve the pops. Afterwards the pages of operators are
+compared with what the clients counted. Prints one line of counts and the seed (QUEEN_TEST_SEED or --seed replays the
+choices); exits with 1 if a count is not zero.
 """
 
 import argparse
+import datetime
 import os
 import secrets
 import sys
@@ -14,9 +16,12 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from history import events, workload  # noqa: E402
+from history import events, pages, workload  # noqa: E402
 from support.broker import Broker  # noqa: E402
 from support.postgres import Postgres  # noqa: E402
+
+
+SETTINGS = {"METRICS_FLUSH_INTERVAL": "500"}  # the minutes are compared soon after the load
 
 
 def new_seed():
@@ -27,16 +32,21 @@ def new_seed():
 def check(plan, during=None):
     """Runs `plan`, prints the line of counts; True when all of them are zero."""
     print(f"history: seed={plan.seed}", flush=True)
+    began = datetime.datetime.now(datetime.timezone.utc)
     pushed, groups, seconds = workload.run(plan, during)
+    log = events.Log(pushed, groups)
     verdicts = [events.check_pushes(pushed)]
-    verdicts += [events.check_group(pushed, consumed) for consumed in groups]
+    verdicts += [events.check_group(log, consumed) for consumed in groups]
+    verdicts.append(pages.compare(plan, log, groups, pushed, began))
     counts = {what: sum(verdict.counts[what] for verdict in verdicts) for what in events.COUNTS}
     numbers = " ".join(f"{what}={count}" for what, count in counts.items())
     stored = sum(len(producer.stored) for producer in pushed)
     asked = sum(producer.duplicates_asked for producer in pushed)
     delivered = sum(len(d.messages) for consumed in groups for d in consumed.deliveries)
+    dead = sum(len(consumed.dead) for consumed in groups)
+    redriven = sum(consumed.redriven for consumed in groups)
     print(f"history: {numbers} messages={stored} duplicates_refused={asked} groups={len(groups)} "
-          f"delivered={delivered} seconds={seconds:.1f} seed={plan.seed}", flush=True)
+          f"delivered={delivered} dead={dead} redriven={redriven} seconds={seconds:.1f} seed={plan.seed}", flush=True)
     for verdict in verdicts:
         for words in verdict.words:
             print(f"history: {words}", flush=True)
@@ -58,7 +68,7 @@ def main():
         if not addresses:
             made.append(Postgres())
             made[0].start()
-            made.append(Broker("--num-workers", "2", env=made[0].env()))
+            made.append(Broker("--num-workers", "2", env=made[0].env() | SETTINGS))
             made[1].start()
             addresses = [(made[1].host, made[1].port)]
         plan = workload.Plan(arguments.messages, arguments.producers, arguments.consumers,

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from history.events import COUNTS, Consumed, Delivery, Pushed, check_group, check_pushes
+from history.events import COUNTS, Consumed, Delivery, Log, Pushed, check_group, check_pushes
 
 
 def history():
@@ -16,8 +16,9 @@ def history():
     return pushed, Consumed("group", [first, second], completed)
 
 
-def verdict_of(pushed, consumed):
-    return {what: count for what, count in check_group([pushed], consumed).counts.items() if count}
+def verdict_of(pushed, consumed, *others):
+    verdict = check_group(Log([pushed], [consumed, *others]), consumed)
+    return {what: count for what, count in verdict.counts.items() if count}
 
 
 def test_nothing_is_found_where_nothing_is():
@@ -86,6 +87,68 @@ def test_a_fault_is_found(fault, what):
     fault(pushed, consumed)
     assert what in COUNTS
     assert what in verdict_of(pushed, consumed), verdict_of(pushed, consumed)
+
+
+def redriven():
+    """Message 1 died in `group`, was pushed again behind the others, and completed; `other` has completed all five."""
+    pushed, consumed = history()
+    other = copy.deepcopy(consumed)
+    other.group = "other"
+    del consumed.completed["p", 1]
+    consumed.settle(("p", 1), 1.3, dead=True)
+    consumed.deliveries.append(Delivery("p", 3.0, 3.1, True, 3.2, [(5, "copy", 0, 1, 0)]))
+    consumed.settle(("p", 5), 3.3)
+    consumed.redriven = 1
+    return pushed, consumed, other
+
+
+def test_a_dead_letter_that_comes_back_to_its_group_is_right():
+    pushed, consumed, other = redriven()
+    assert verdict_of(pushed, consumed, other) == {}
+    assert verdict_of(pushed, other, consumed) == {}
+    assert Log([pushed], [consumed, other]).letters_left(consumed) == {}
+
+
+def test_the_dead_letters_that_are_left_are_known():
+    pushed, consumed, other = redriven()
+    del consumed.completed["p", 5]
+    consumed.settle(("p", 5), 3.3, dead=True)
+    assert verdict_of(pushed, consumed, other) == {}
+    assert Log([pushed], [consumed, other]).letters_left(consumed) == {("p", 5): "copy"}
+
+
+def never_came_back(consumed, other):
+    del consumed.deliveries[-1], consumed.completed["p", 5]
+
+
+def left_after_it_came_back(consumed, other):
+    del consumed.completed["p", 5]
+
+
+def came_back_twice(consumed, other):
+    consumed.deliveries.append(Delivery("p", 4.0, 4.1, True, 4.2, [(6, "copy2", 0, 1, 0)]))
+    consumed.settle(("p", 6), 4.3)
+
+
+def delivered_when_dead(consumed, other):
+    consumed.deliveries.append(Delivery("p", 4.0, 4.1, True, 4.2, [(1, "id1", 0, 1, 0)]))
+
+
+@pytest.mark.parametrize("fault, what", [
+    (never_came_back, "lost"), (left_after_it_came_back, "lost"), (came_back_twice, "duplicated"),
+    (delivered_when_dead, "redelivered"),
+])
+def test_a_fault_of_a_redrive_is_found(fault, what):
+    pushed, consumed, other = redriven()
+    fault(consumed, other)
+    assert what in verdict_of(pushed, consumed, other)
+
+
+def test_a_redrive_for_another_group_is_found():
+    pushed, consumed, other = redriven()
+    other.deliveries.append(consumed.deliveries[-1])
+    other.settle(("p", 5), 3.3)
+    assert "duplicated" in verdict_of(pushed, other, consumed)
 
 
 def test_one_id_for_two_messages_is_found():

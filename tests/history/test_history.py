@@ -2,7 +2,7 @@
 
 import time
 
-from history.run import check, new_seed
+from history.run import SETTINGS, check, new_seed
 from history.workload import Plan
 from support.shared_state import shared_state, wait_acquainted
 from support.udp import Wire
@@ -13,26 +13,26 @@ def address(broker):
 
 
 def test_one_broker(postgres, make_broker):
-    broker = make_broker("--num-workers", "2", env=postgres.env()).start()
+    broker = make_broker("--num-workers", "2", env=postgres.env() | SETTINGS).start()
     assert check(Plan(200_000, seed=new_seed(), push_to=[address(broker)],
                       pop_from=[address(broker)]))
 
 
 def test_two_brokers_one_pushes_and_the_other_delivers(postgres, make_broker):
-    pushing = make_broker("--num-workers", "2", env=postgres.env()).start()
-    popping = make_broker("--num-workers", "2", env=postgres.env()).start()
+    pushing = make_broker("--num-workers", "2", env=postgres.env() | SETTINGS).start()
+    popping = make_broker("--num-workers", "2", env=postgres.env() | SETTINGS).start()
     assert check(Plan(20_000, seed=new_seed(), push_to=[address(pushing)],
                       pop_from=[address(popping)]))
 
 
 def test_two_brokers_both_push_and_deliver(postgres, make_broker):
-    brokers = [make_broker("--num-workers", "2", env=postgres.env()).start() for _ in range(2)]
+    brokers = [make_broker("--num-workers", "2", env=postgres.env() | SETTINGS).start() for _ in range(2)]
     addresses = [address(broker) for broker in brokers]
     assert check(Plan(20_000, seed=new_seed(), push_to=addresses, pop_from=addresses))
 
 
 def test_three_brokers_that_tell_each_other(postgres, make_cluster):
-    brokers = make_cluster(postgres, 3)
+    brokers = make_cluster(postgres, 3, **SETTINGS)
     wait_acquainted(brokers)
     addresses = [address(broker) for broker in brokers]
     assert check(Plan(20_000, seed=new_seed(), push_to=addresses[:2], pop_from=addresses[1:]))
@@ -47,7 +47,7 @@ def test_two_brokers_and_half_of_what_they_tell(postgres, make_cluster, closing)
         if not wires:
             wires.append(closing(Wire(ports, seed=new_seed())))
         return f"127.0.0.1:{wires[0].port}"
-    brokers = make_cluster(postgres, 2, name_the_wire)
+    brokers = make_cluster(postgres, 2, name_the_wire, **SETTINGS)
     wait_acquainted(brokers)
     wires[0].loss, wires[0].twice = 0.5, True
     addresses = [address(broker) for broker in brokers]

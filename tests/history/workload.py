@@ -3,6 +3,7 @@
 Every choice comes from the seed; what the machine makes of it (who is served first) does not.
 """
 
+import collections
 import multiprocessing
 import os
 import random
@@ -13,9 +14,11 @@ import traceback
 from .client import Client, Unanswered, uuid7
 from .events import Consumed, Delivery, Pushed
 from .progress import Progress
+from .redrives import Redriver
 
 QUEUE = "history.orders"
 GROUPS = (None, "billing", "shipping")  # None: queue mode
+QUEUE_MODE = "__QUEUE_MODE__"  # its name on the pages
 PATIENT_SECONDS = 300
 SHORT_SECONDS = 1
 FAULT_SECONDS = 3
@@ -43,7 +46,8 @@ class Plan:
         self.push_to = list(push_to)    # addresses
         self.pop_from = list(pop_from)
         # Something is killed meanwhile: every push has an id, so that it may be repeated; leases are
-        # short, because replies are lost; nobody fails a message, because an ack is repeated too.
+        # short, because replies are lost; nobody fails a message, because an ack is repeated too, and so nobody
+        # pushes dead letters again.
         self.faults = faults
         self.batch = batch
 
@@ -173,16 +177,16 @@ class Group:
     """What the consumers of one group, threads of one process, share."""
 
     def __init__(self, name, total):
-        self.consumed = Consumed(name or "queue mode")
+        self.consumed = Consumed(name or QUEUE_MODE)
         self.name = name
-        self.total = total  # shared number of messages stored; -1 while producers run
+        self.total = total  # shared number of messages for the group; -1 while it may grow
         self.lock = threading.Lock()
         self.progress = time.monotonic()
 
     def finished(self):
-        """Everything is completed, or nothing has moved for long."""
+        """Everything is settled, or nothing has moved for long."""
         with self.lock:
-            if 0 <= self.total.value <= len(self.consumed.completed):
+            if 0 <= self.total.value <= len(self.consumed.completed) + len(self.consumed.dead):
                 return True
             return self.total.value >= 0 and time.monotonic() - self.progress > STALL_SECONDS
 
@@ -259,7 +263,7 @@ class Consumer:
         with self.group.lock:
             self.group.consumed.wrong += wrong
             self.group.consumed.deliveries += deliveries.values()
-        acks = [self._ack(message) for message in messages]
+        acks = [self._ack(message, patient) for message in messages]
         if options["leaseTime"] == SHORT_SECONDS:
             if self.rng.random() < 0.5:  # a crash before any ack
                 return
@@ -274,13 +278,23 @@ class Consumer:
         for start in range(0, len(acks), chunk):
             self._send(acks[start:start + chunk], deliveries, patient, single=chunk == 1)
 
-    def _ack(self, message):
-        fail = message["retryCount"] == 0 and self.rng.random() < 0.01 and not self.plan.faults
+    def _ack(self, message, patient):
         ack = {"transactionId": message["transactionId"], "partitionId": message["partitionId"],
-               "leaseId": message["leaseId"], "status": "failed" if fail else "completed"}
+               "leaseId": message["leaseId"], "status": self._verdict(message, patient)}
         if self.group.name:
             ack["consumerGroup"] = self.group.name
         return message["partition"], message["offset"], ack
+
+    def _verdict(self, message, patient):
+        """Some messages die at once, some fail, and of these some again and again until they die. Where the lease
+        may have run out nobody fails one: the answer would not tell whether it counts."""
+        kind = self.rng.random()
+        if self.plan.faults:
+            return "completed"
+        if kind < 0.002:
+            return "dlq"
+        fails = 0.012 if message["retryCount"] == 0 else 0.5
+        return "failed" if patient and kind < fails else "completed"
 
     def _send(self, acks, deliveries, patient, single):
         sent = time.monotonic()
@@ -295,7 +309,7 @@ class Consumer:
             raise AssertionError(f"ack of {len(acks)}: {status} {str(outcomes)[:500]}")
         strange = [outcome for outcome in outcomes
                    if not outcome["success"] and outcome["error"] != LOST_LEASE]
-        completed = 0
+        settled = 0
         with self.group.lock:
             consumed = self.group.consumed
             consumed.wrong += [f"ack: {outcome}" for outcome in strange]
@@ -304,15 +318,16 @@ class Consumer:
                 if not outcome["success"]:
                     if patient and not self.plan.faults:
                         consumed.wrong.append(f"{partition}@{offset} {ack}: {outcome}")
-                elif ack["status"] == "completed":
-                    if consumed.completed.setdefault((partition, offset), answered) == answered:
-                        completed += 1
-                    self.group.progress = answered
-                else:
+                    continue
+                if ack["status"] == "failed":
                     consumed.failed[partition, offset] += 1
-                    if outcome["dlq"]:
-                        consumed.wrong.append(f"{partition}@{offset} went to the DLQ: {outcome}")
-        Progress.add(self.plan.progress.completed[self.group.name], completed)
+                consumed.acked += ack["status"] == "completed"
+                if outcome["dlq"] and ack["status"] == "completed":
+                    consumed.wrong.append(f"{partition}@{offset} {ack}: {outcome}")
+                if outcome["dlq"] or ack["status"] != "failed":
+                    settled += consumed.settle((partition, offset), answered, outcome["dlq"])
+                    self.group.progress = answered
+        Progress.add(self.plan.progress.completed[self.group.name], settled)
 
 
 # ---- processes
@@ -344,6 +359,12 @@ def _produce(plan, numbers, pipe):
     pipe.send(([producer.pushed for producer in producers], errors))
 
 
+def _redrive(plan, pipe):
+    redriver = Redriver(plan.rng("redriver"), Client(plan.push_to[0]), QUEUE, [name or QUEUE_MODE for name in GROUPS])
+    errors = _in_threads([lambda: redriver.run(plan.progress)], plan.progress)
+    pipe.send((redriver.redriven, errors))
+
+
 def _consume(plan, name, total, pipe):
     group = Group(name, total)
     errors = _in_threads([Consumer(plan, group, number).run for number in range(plan.consumers)],
@@ -372,7 +393,7 @@ def _apart(target, *args):
 def run(plan, during=None):
     """(list of Pushed, list of Consumed, seconds). `during()` runs beside it, in this thread."""
     context = multiprocessing.get_context("fork")
-    total = context.Value("q", -1)
+    totals = {name: context.Value("q", -1) for name in GROUPS}
     began = time.monotonic()
     processes = []
 
@@ -395,7 +416,8 @@ def run(plan, during=None):
         return results
     numbers = list(range(plan.producers))
     producing = [start(_produce, plan, part) for part in (numbers[::2], numbers[1::2]) if part]
-    consuming = [start(_consume, plan, name, total) for name in GROUPS]
+    consuming = [start(_consume, plan, name, totals[name]) for name in GROUPS]
+    redriving = [] if plan.faults else [start(_redrive, plan)]
     try:
         try:
             if during:
@@ -403,8 +425,15 @@ def run(plan, during=None):
         finally:
             plan.progress.over.set()
         pushed = [producer for part in collect(producing) for producer in part]
-        total.value = sum(len(producer.stored) for producer in pushed)
-        return pushed, collect(consuming), time.monotonic() - began
+        plan.progress.produced.set()
+        redriven = sum(collect(redriving), collections.Counter())
+        stored = sum(len(producer.stored) for producer in pushed)
+        for name, total in totals.items():
+            total.value = stored + redriven[name or QUEUE_MODE]
+        groups = collect(consuming)
+        for consumed in groups:
+            consumed.redriven = redriven[consumed.group]
+        return pushed, groups, time.monotonic() - began
     finally:
         for process in processes:
             process.terminate()  # a failed run leaves nobody behind
