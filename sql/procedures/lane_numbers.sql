@@ -1,19 +1,12 @@
--- requires: bits, first_seq_at, hidden
--- What is stored in partitions, and what each group has still to do there: offset arithmetic, a few index probes a
--- lane, whatever the number of messages. Times and leases are judged at p_now.
--- Rows: one per partition that exists, with group_id NULL, about its log; one per partition and group of its queue
--- (p_group NULL: every group), about the lane:
---   first, seq_end   offsets of what is stored and not expired: in between, but for holes
---   amount           log: messages stored. Lane: messages the group has still to consume
+-- requires: bits, lanes
+-- What is stored in partitions, and what each group has still to do there: the rows of queen.lanes, with a few index
+-- probes more each. Times and leases are judged at p_now.
+--   first, seq_end, amount, cursor, settled, newest_at, changed_at   as there
 --   processing       of these, under a lease that lives, without a verdict
 --   failed_seqs      of these, have failed and are to be delivered again; NULL: none
 --   dead_letters     of the lane
---   cursor, settled  lane: the first message to consume (seq_end: none), and the bitmap from there on; what is hidden from
---                    the group counts as settled, as far as a million messages behind the cursor
 --   lease_id, lease_until, lease_end, not_leased   lane: the lease, if it lives; bits from cursor on that it does not cover
 --   oldest_at        of the first message stored, or to be consumed; NULL: there is none
---   newest_at        log: of the newest message, also if it is gone
---   changed_at       lane: when the group last took or settled something there; NULL: never
 --   passed           lane: the offset up to which the group has read
 CREATE OR REPLACE FUNCTION queen.lane_numbers(p_partitions int[], p_group text, p_now timestamptz)
 RETURNS TABLE (queue_id int, partition_id int, group_id int, first bigint, seq_end bigint, amount bigint, processing bigint,
@@ -23,92 +16,29 @@ RETURNS TABLE (queue_id int, partition_id int, group_id int, first bigint, seq_e
 LANGUAGE plpgsql STABLE ROWS 1000 AS $$
 BEGIN
     RETURN QUERY
-    WITH log AS MATERIALIZED (
-        SELECT p.queue_id, p.id, p.hides, coalesce(n.seq_end, 0) AS seq_end, n.newest_at, h.bases, h.ends,
-               least(coalesce(greatest(o.first, CASE WHEN e.seconds IS NOT NULL
-                   THEN queen.first_seq_at(p.id, p_now - e.seconds * interval '1 second') END), 0),
-                   coalesce(n.seq_end, 0)) AS first
-        FROM unnest(p_partitions) AS u(id)
-        JOIN queen.partitions p ON p.id = u.id
-        JOIN queen.queues q ON q.id = p.queue_id
-        CROSS JOIN LATERAL (
-            SELECT least(CASE WHEN coalesce(q.retention_enabled, true) THEN nullif(q.retention_seconds, 0) END,
-                         nullif(q.max_wait_time_seconds, 0)) AS seconds) e
-        LEFT JOIN LATERAL (
-            SELECT s.base_seq + s.count AS seq_end, s.created_at + (s.count - 1) * interval '1 microsecond' AS newest_at
-            FROM queen.segments s WHERE s.partition_id = p.id ORDER BY s.base_seq DESC LIMIT 1) n ON true
-        LEFT JOIN LATERAL (  -- a blanked segment has no messages
-            SELECT s.base_seq + CASE WHEN s.payloads IS NULL THEN s.count ELSE 0 END AS first FROM queen.segments s
-            WHERE s.partition_id = p.id ORDER BY s.base_seq LIMIT 1) o ON true
-        LEFT JOIN LATERAL (
-            SELECT array_agg(x.base_seq) AS bases, array_agg(x.base_seq + x.count) AS ends
-            FROM queen.holes x WHERE x.partition_id = p.id) h ON true
-    ), dead AS MATERIALIZED (
+    WITH dead AS MATERIALIZED (
         SELECT d.partition_id, d.group_id, count(*) AS letters FROM queen.dead_letters d
         WHERE d.partition_id = ANY (p_partitions) GROUP BY d.partition_id, d.group_id
-    ), state AS MATERIALIZED (
-        SELECT l.queue_id, l.id, l.hides, g.id AS group_id, l.first, l.seq_end, l.bases, l.ends, r.attempt_seqs, r.failed, r.changed_at,
-               r.lease_id, r.lease_until, r.lease_end, b.begun, r.settled AS all_settled,
-               CASE WHEN l.hides THEN least(l.seq_end, queen.behind_hidden(l.id, g.id, c.cursor, queen.bits_from(r.settled, c.cursor - b.begun)))
-                    ELSE c.cursor + CASE WHEN r.settled IS NULL THEN 0
-                         ELSE queen.bits_leading(queen.bits_from(r.settled, c.cursor - b.begun)) END END AS cursor
-        FROM log l
-        JOIN queen.groups g ON g.queue_id = l.queue_id AND (p_group IS NULL OR g.name = p_group)
-        LEFT JOIN LATERAL (
-            SELECT x.* FROM queen.progress x
-            WHERE x.partition_id = l.id AND x.group_id = g.id ORDER BY x.epoch DESC LIMIT 1) r ON true
-        CROSS JOIN LATERAL (
-            SELECT coalesce(r.cursor, CASE g.start_mode
-                WHEN 'new' THEN (SELECT s.seq FROM queen.group_starts s WHERE s.group_id = g.id AND s.partition_id = l.id)
-                WHEN 'time' THEN queen.first_seq_at(l.id, g.start_time) END, 0) AS begun OFFSET 0) b
-        CROSS JOIN LATERAL (
-            SELECT least(greatest(b.begun, l.first), l.seq_end) AS place OFFSET 0) a
-        CROSS JOIN LATERAL (  -- never in a hole
-            SELECT CASE WHEN l.bases IS NULL THEN a.place ELSE coalesce((
-                SELECT x.seq_end FROM unnest(l.bases, l.ends) AS x(base, seq_end)
-                WHERE x.base <= a.place AND x.seq_end > a.place), a.place) END AS cursor OFFSET 0) c
     ), lane AS (
-        SELECT s.*, CASE WHEN s.hides THEN queen.bits_or(queen.bits_from(s.all_settled, s.cursor - s.begun),
-                             queen.hidden_bits(s.id, s.group_id, s.cursor, least(s.seq_end, s.cursor + 1000000)))
-                         ELSE queen.bits_from(s.all_settled, s.cursor - s.begun) END AS rest,
-               s.lease_id IS NOT NULL AND s.lease_until > p_now AND s.lease_end > s.cursor AS leased
-        FROM state s
+        SELECT l.*, l.lease_id IS NOT NULL AND l.lease_until > p_now AND l.lease_end > l.cursor AS leased
+        FROM queen.lanes(p_partitions, p_group, p_now) l OFFSET 0
     )
-    SELECT l.queue_id, l.id, NULL::int, l.first, l.seq_end,
-           l.seq_end - l.first - queen.hole_messages(l.bases, l.ends, l.first)
-               - CASE WHEN l.hides THEN queen.hidden_count(l.id, NULL, l.first, l.seq_end) ELSE 0 END,
-           NULL::bigint, NULL::bigint[], NULL::bigint, NULL::bigint, NULL::bit varying, NULL::uuid, NULL::timestamptz,
-           NULL::bigint, NULL::bit varying,
-           CASE WHEN l.first < l.seq_end THEN queen.message_time(l.id, l.first) END, l.newest_at, NULL::timestamptz, NULL::bigint
-    FROM log l
-    UNION ALL
-    SELECT l.queue_id, l.id, l.group_id, l.first, l.seq_end, a.pending,
+    SELECT l.queue_id, l.partition_id, l.group_id, l.first, l.seq_end, l.amount,
            CASE WHEN l.leased THEN least(l.lease_end, l.seq_end) - l.cursor - coalesce(bit_count(substring(
-               k.closed FROM 1 FOR (least(l.lease_end, l.seq_end) - l.cursor)::int)), 0) ELSE 0 END,
+                    k.closed FROM 1 FOR (least(l.lease_end, l.seq_end) - l.cursor)::int)), 0)
+                WHEN l.group_id IS NOT NULL THEN 0 END,
            CASE WHEN l.attempt_seqs IS NOT NULL THEN (
                SELECT array_agg(t.seq ORDER BY t.seq) FROM unnest(l.attempt_seqs) AS t(seq)
-               WHERE t.seq >= l.cursor AND t.seq < l.seq_end AND NOT queen.bits_get(l.rest, t.seq - l.cursor)) END,
-           coalesce(d.letters, 0), l.cursor, l.rest,
+               WHERE t.seq >= l.cursor AND t.seq < l.seq_end AND NOT queen.bits_get(l.settled, t.seq - l.cursor)) END,
+           CASE WHEN l.group_id IS NOT NULL THEN coalesce(d.letters, 0) END, l.cursor, l.settled,
            CASE WHEN l.leased THEN l.lease_id END, CASE WHEN l.leased THEN l.lease_until END,
            CASE WHEN l.leased THEN least(l.lease_end, l.seq_end) END, k.closed,
-           CASE WHEN a.pending > 0 THEN queen.message_time(l.id, l.cursor) END, NULL, l.changed_at, l.cursor
+           CASE WHEN l.group_id IS NULL AND l.first < l.seq_end THEN queen.message_time(l.partition_id, l.first)
+                WHEN l.group_id IS NOT NULL AND l.amount > 0 THEN queen.message_time(l.partition_id, l.cursor) END,
+           l.newest_at, l.changed_at, l.cursor
     FROM lane l
-    CROSS JOIN LATERAL (
-        SELECT greatest(0, l.seq_end - l.cursor - coalesce(bit_count(l.rest), 0)
-                           - queen.hole_messages(l.bases, l.ends, l.cursor)
-                           - CASE WHEN l.hides THEN queen.hidden_count(l.id, l.group_id, l.cursor, l.seq_end, l.rest) ELSE 0 END)
-                   AS pending OFFSET 0) a
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN l.leased THEN queen.bits_or(l.rest, queen.bits_from(l.failed, l.cursor - l.begun)) END AS closed OFFSET 0) k
-    LEFT JOIN dead d ON d.partition_id = l.id AND d.group_id = l.group_id;
-END $$;
-
--- How many offsets from p_from on lie in holes.
-CREATE OR REPLACE FUNCTION queen.hole_messages(p_bases bigint[], p_ends bigint[], p_from bigint)
-RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-    IF p_bases IS NULL THEN RETURN 0; END IF;
-    RETURN (SELECT sum(greatest(0, x.seq_end - greatest(x.base, p_from))) FROM unnest(p_bases, p_ends) AS x(base, seq_end));
+    CROSS JOIN LATERAL (SELECT CASE WHEN l.leased THEN queen.bits_or(l.settled, l.failed) END AS closed OFFSET 0) k
+    LEFT JOIN dead d ON d.partition_id = l.partition_id AND d.group_id = l.group_id;
 END $$;
 
 -- When the message at an offset was pushed. REQUIRES: it is stored

@@ -82,3 +82,18 @@ BEGIN
     SELECT idle_ms INTO v_idle FROM queen.queue_depths(ARRAY[test.queue('idle')], 0, 100) WHERE group_id = v_group;
     ASSERT v_idle BETWEEN 0 AND 100000, v_idle;
 END $$;
+
+-- What was cleared is nobody's, not even of a group that is made later and begins in front of it.
+DO $$
+DECLARE
+    v_id int := test.partition('hole'); v_early int := test.groupid('hole', 'early'); v_lease uuid := gen_random_uuid();
+BEGIN
+    PERFORM test.push(v_id, 4);
+    PERFORM test.pop(v_id, v_early, v_lease, 2);
+    PERFORM test.ack(v_id, v_early, v_lease, ARRAY[0, 1]::bigint[]);
+    PERFORM test.push(v_id, 3);
+    PERFORM queen.clear_queue('hole', NULL, 0, NULL, NULL, 1000);
+    PERFORM test.push(v_id, 2);
+    PERFORM test.groupid('hole', 'late');
+    ASSERT test.depths(ARRAY[test.queue('hole')], 1000) = 'hole/*=4 hole/early=2 hole/late=4', test.depths(ARRAY[test.queue('hole')], 1000);
+END $$;
