@@ -5,9 +5,9 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "admin/requests.h"
+#include "api/environment.h"
 #include "api/explain.h"
 #include "api/health.h"
 #include "api/maintenance.h"
@@ -41,9 +41,10 @@ struct Context {
   std::function<void(LaneQuestion, LaneDone)> lane;
   // Makes one of the two documents elsewhere; answers later on this loop.
   std::function<void(MetricsFormat, MetricsDone)> metrics;
+  // Looks at the disks of this broker elsewhere, because a disk may not answer; answers later on
+  // this loop.
+  std::function<void(DisksDone)> disks;
   const storage::PayloadCipher& cipher;
-  // Directories of this broker whose disks must not fill up.
-  std::vector<std::string> directories = {};
 };
 
 }  // namespace queen::api

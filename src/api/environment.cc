@@ -4,14 +4,13 @@
 
 #include <utility>
 
+#include "api/context.h"
 #include "api/report.h"
 #include "base/json_writer.h"
 #include "storage/reports.h"
 
 namespace queen::api {
-namespace {
 
-// [{path, freeBytes, totalBytes}], without directories that are not there (yet).
 std::string DescribeDisks(const std::vector<std::string>& directories) {
   std::string out;
   JsonWriter writer(out);
@@ -30,13 +29,13 @@ std::string DescribeDisks(const std::vector<std::string>& directories) {
   return out;
 }
 
-}  // namespace
-
 void HandleEnvironment(const Context& context, const http::Request& /*request*/,
                        http::Reply reply) {
-  pg::Params params(1);
-  params.Text(DescribeDisks(context.directories));
-  SendReport(context, storage::kReportEnvironment, std::move(params), std::move(reply));
+  context.disks([&context, reply = std::move(reply)](std::string disks) mutable {
+    pg::Params params(1);
+    params.Text(std::move(disks));
+    SendReport(context, storage::kReportEnvironment, std::move(params), std::move(reply));
+  });
 }
 
 }  // namespace queen::api

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/environment.h"
 #include "api/test_api.h"
 
 namespace queen::api {
@@ -36,6 +37,23 @@ TEST_F(ResourcesTest, BadNames) {
   EXPECT_EQ(Ask("DELETE", "/api/v1/resources/queues/a%01"),
             Refusal("queue must not contain control characters"));
   EXPECT_TRUE(manager_.deletion.requests.empty());
+}
+
+TEST_F(ResourcesTest, TheEnvironmentIsReportedWhenTheDisksHaveAnswered) {
+  DisksDone answer;
+  context_.disks = [&](DisksDone done) { answer = std::move(done); };
+  Send("GET", "/api/v1/system/environment");
+  EXPECT_TRUE(manager_.report.requests.empty()) << "a disk that hangs holds up nobody else";
+  answer("[]");
+  ASSERT_EQ(manager_.report.requests, std::vector<std::string>{"report_environment"});
+  manager_.report.done(std::string("{}"));
+  EXPECT_EQ(Answer(), "200 {}");
+}
+
+TEST(Disks, AreDescribedWhereTheyAre) {
+  const std::string disks = DescribeDisks({"/", "/no such directory"});
+  EXPECT_TRUE(disks.starts_with(R"([{"path":"/","freeBytes":)")) << disks;
+  EXPECT_EQ(disks.find("no such"), std::string::npos);
 }
 
 }  // namespace

@@ -248,6 +248,7 @@ class ApiTest : public testing::Test {
                    .shared_state = {},
                    .lane = {},
                    .metrics = {},
+                   .disks = {},
                    .cipher = cipher_};
   http::Router router_;
   std::shared_ptr<http::TestTarget> target_;

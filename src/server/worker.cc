@@ -96,6 +96,23 @@ void DescribeMetrics(const Shared& shared, Loop& here, api::MetricsFormat format
   });
 }
 
+// Where this broker writes: its own cluster, if it has one, and its file buffer.
+std::vector<std::string> DirectoriesOf(const config::Config& config) {
+  std::vector<std::string> directories;
+  if (config.uses_embedded()) directories.push_back(config.embedded.data_dir);
+  if (config.buffer.is_on()) directories.push_back(config.buffer.directory);
+  return directories;
+}
+
+// There too: a disk that hangs holds up no message.
+void DescribeDisks(const Shared& shared, Loop& here, api::DisksDone done) {
+  shared.admin->loop().Post([&shared, &here, done = std::move(done)]() mutable {
+    std::string disks = api::DescribeDisks(DirectoriesOf(shared.config));
+    here.Post(
+        [done = std::move(done), disks = std::move(disks)]() mutable { done(std::move(disks)); });
+  });
+}
+
 observe::Tracing::Tracer TracerOf(const Shared& shared, int index) {
   return {*shared.tracing, static_cast<size_t>(index)};
 }
@@ -181,14 +198,6 @@ api::MaintenanceStatus Shared::CheckMaintenance() const {
   return status;
 }
 
-// Where this broker writes: its own cluster, if it has one, and its file buffer.
-std::vector<std::string> DirectoriesOf(const config::Config& config) {
-  std::vector<std::string> directories;
-  if (config.uses_embedded()) directories.push_back(config.embedded.data_dir);
-  if (config.buffer.is_on()) directories.push_back(config.buffer.directory);
-  return directories;
-}
-
 struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
         api::HealthSource health, Timer::Callback on_tick)
@@ -221,8 +230,9 @@ struct Worker::Parts {
                     [&shared, &loop](api::MetricsFormat format, api::MetricsDone done) {
                       DescribeMetrics(shared, loop, format, std::move(done));
                     },
-                .cipher = shared.cipher,
-                .directories = DirectoriesOf(shared.config)},
+                .disks = [&shared, &loop](
+                             api::DisksDone done) { DescribeDisks(shared, loop, std::move(done)); },
+                .cipher = shared.cipher},
         router(MakeRouter(context)),
         refusals(shared.metrics.refusals.Open(static_cast<size_t>(index), router)),
         drain_limit(loop, [this] { connections->Abort(); }),
