@@ -14,25 +14,16 @@ RETURNS json LANGUAGE sql STABLE AS $$
     LEFT JOIN queen.queue_stats s ON s.queue_id = c.id
 $$;
 
--- The namespaces and the tasks that queues name, with what their queues come to.
-CREATE OR REPLACE FUNCTION queen.report_namespaces(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT json_build_object('namespaces', coalesce(json_agg(json_build_object(
-               'namespace', c.name, 'queues', c.queues, 'partitions', c.partitions,
+-- The families that queues name, with what their queues come to. p_kind: namespace or task.
+CREATE OR REPLACE FUNCTION queen.report_families(p_kind text, p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object(p_kind || 's', coalesce(json_agg(json_build_object(
+               p_kind, c.name, 'queues', c.queues, 'partitions', c.partitions,
                'messages', json_build_object('total', c.stored, 'pending', c.pending)) ORDER BY c.name), '[]'),
            'statsAge', queen.stats_age())
-    FROM (SELECT q.namespace AS name, count(*) AS queues, coalesce(sum(s.partitions), 0) AS partitions,
+    FROM (SELECT f.name, count(*) AS queues, coalesce(sum(s.partitions), 0) AS partitions,
                  coalesce(sum(s.stored), 0) AS stored, coalesce(sum(s.pending), 0) AS pending
-          FROM queen.queues q LEFT JOIN queen.queue_stats s ON s.queue_id = q.id
-          WHERE q.namespace <> '' GROUP BY q.namespace ORDER BY q.namespace LIMIT p_limit OFFSET p_offset) c
-$$;
-
-CREATE OR REPLACE FUNCTION queen.report_tasks(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT json_build_object('tasks', coalesce(json_agg(json_build_object(
-               'task', c.name, 'queues', c.queues, 'partitions', c.partitions,
-               'messages', json_build_object('total', c.stored, 'pending', c.pending)) ORDER BY c.name), '[]'),
-           'statsAge', queen.stats_age())
-    FROM (SELECT q.task AS name, count(*) AS queues, coalesce(sum(s.partitions), 0) AS partitions,
-                 coalesce(sum(s.stored), 0) AS stored, coalesce(sum(s.pending), 0) AS pending
-          FROM queen.queues q LEFT JOIN queen.queue_stats s ON s.queue_id = q.id
-          WHERE q.task <> '' GROUP BY q.task ORDER BY q.task LIMIT p_limit OFFSET p_offset) c
+          FROM queen.queues q
+          CROSS JOIN LATERAL (SELECT CASE p_kind WHEN 'namespace' THEN q.namespace ELSE q.task END AS name) f
+          LEFT JOIN queen.queue_stats s ON s.queue_id = q.id
+          WHERE f.name <> '' GROUP BY f.name ORDER BY f.name LIMIT p_limit OFFSET p_offset) c
 $$;

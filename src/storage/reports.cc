@@ -26,10 +26,10 @@ const pg::Statement kReportDepth{
     "report_depth", "SELECT queen.report_depth($1, $2)::text", {kText, kInt4}};
 
 const pg::Statement kReportNamespaces{
-    "report_namespaces", "SELECT queen.report_namespaces($1, $2)::text", {kInt4, kInt4}};
+    "report_namespaces", "SELECT queen.report_families('namespace', $1, $2)::text", {kInt4, kInt4}};
 
 const pg::Statement kReportTasks{
-    "report_tasks", "SELECT queen.report_tasks($1, $2)::text", {kInt4, kInt4}};
+    "report_tasks", "SELECT queen.report_families('task', $1, $2)::text", {kInt4, kInt4}};
 
 const pg::Statement kReportPartitions{"report_partitions",
                                       "SELECT queen.report_partitions($1, $2, $3, $4)::text",
