@@ -9,6 +9,7 @@ import pytest
 
 from support.acks import ack_of
 from support.process import wait_until
+from support.psql_session import PsqlSession
 
 PARTITIONS = 5
 GROUPS = ("g", "h")
@@ -239,6 +240,30 @@ def test_one_broker_measures_and_another_takes_over(make_broker, postgres, obser
     before = int(observed("passes"))
     wait_until(lambda: int(observed("passes")) >= before + 2, 30, "nobody takes over")
     assert second.get("/api/v1/resources/overview").json()["messages"]["pending"] == 1
+
+
+def test_a_broker_dies_within_a_pass_and_another_makes_the_next(make_broker, postgres, observed, closing):
+    """It is killed while a step of its pass waits for a lock. The step is committed without it, and holds the job."""
+    env = postgres.env() | {"NUM_WORKERS": "1", "STATS_INTERVAL_MS": "100"}
+    first = make_broker(env=env).start()
+    assert first.post("/api/v1/push", {"items": [{"queue": "q", "payload": 1}]}).status == 201
+    wait_until(lambda: int(observed("passes")) >= 1, 30, "no pass was made")
+    # More than one step, or the one under way would end the pass.
+    postgres.psql("INSERT INTO queen.partitions (queue_id, name) SELECT q.id, 'p' || i FROM queen.queues q, generate_series(1, 5000) i")
+    blocker = closing(PsqlSession(postgres))
+    blocker.run("BEGIN; LOCK TABLE queen.lane_lags IN ACCESS EXCLUSIVE MODE;")
+    wait_until(lambda: blocker.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != "0",
+               30, "no step of a pass waits")
+    before = int(observed("passes"))
+    holder = observed("holder")
+    assert holder
+    second = make_broker(env=env).start()
+    first.kill9()
+    blocker.run("ROLLBACK")
+    wait_until(lambda: int(observed("passes")) >= before + 2, 60, "nobody takes over")
+    assert observed("holder") != holder
+    overview = second.get("/api/v1/resources/overview").json()
+    assert overview["messages"]["pending"] == 1 and overview["partitions"] == 5001
 
 
 def test_a_refresh_on_either_broker_sees_what_was_pushed_on_the_other(two_brokers):
