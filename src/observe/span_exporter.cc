@@ -10,8 +10,6 @@
 namespace queen::observe {
 namespace {
 
-constexpr int kAttemptsMax = 5;
-constexpr int64_t kFirstPauseMs = 500;
 constexpr int64_t kPauseMsMax = 8'000;
 
 }  // namespace
@@ -74,7 +72,7 @@ bool SpanExporter::TakeAndSend() {
 }
 
 bool SpanExporter::Send(const std::string& body) {
-  int64_t pause_ms = kFirstPauseMs;
+  int64_t pause_ms = options_.first_pause_ms;
   for (int attempt = 1;; ++attempt) {
     const bool last = stopping() || attempt == kAttemptsMax;
     const int64_t timeout_ms = std::min(options_.timeout_ms, TimeLeft());

@@ -29,6 +29,8 @@ struct ExporterOptions {
   int64_t timeout_ms = 10'000;
   int64_t schedule_delay_ms = 5'000;
   size_t wake_at = 1;  // spans in one ring that are sent before the delay is over
+  int64_t first_pause_ms =
+      500;  // before the second attempt to send a batch; each further one waits twice as long
   Resource resource;
   std::string version;
 };
@@ -36,6 +38,7 @@ struct ExporterOptions {
 class SpanExporter {
  public:
   static constexpr size_t kBatchMax = 512;  // spans
+  static constexpr int kAttemptsMax = 5;    // to send a batch
 
   // The rings outlive it.
   SpanExporter(ExporterOptions options, std::vector<SpanRing*> rings);

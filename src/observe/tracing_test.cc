@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 #include <thread>
 
 #include "base/json_reader.h"
 #include "metrics/prometheus.h"
+#include "observe/span_exporter.h"
 
 namespace queen::observe {
 namespace {
@@ -97,6 +99,24 @@ TEST_F(TracingTest, WhatDoesNotFitIsDroppedAndCounted) {
   EXPECT_NE(metrics::RenderPrometheus(registry_).find(
                 "queen_trace_spans_dropped_total{reason=\"buffer_full\"} 3\n"),
             std::string::npos);
+}
+
+TEST(SpanExporter, GivesABatchUpAfterFiveAttempts) {
+  SpanRing ring(4);
+  ring.Add(Span());
+  ring.Add(Span());
+  ExporterOptions options;
+  options.url = "http://127.0.0.1:1/v1/traces";  // nobody listens
+  options.schedule_delay_ms = 1;
+  options.first_pause_ms = 1;
+  SpanExporter exporter(std::move(options), {&ring});
+  exporter.Start();
+  for (int i = 0; i < 3'000 && exporter.given_up() == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(exporter.given_up(), 2U);
+  EXPECT_EQ(exporter.sends_failed(), 5U);
+  EXPECT_EQ(exporter.exported(), 0U);
 }
 
 TEST(TracesUrl, TheOneForTracesIsUsedAsItIs) {

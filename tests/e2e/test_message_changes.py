@@ -77,6 +77,19 @@ def test_a_redrive_wakes_who_waits_at_another_broker(two_brokers, queue):
     assert there.get(f"/api/v1/resources/queues/{queue}/partitions/Default/explain?consumerGroup=g").json()["cause"] == "empty"
 
 
+def test_a_page_of_dead_letters_ends_at_eight_megabytes(two_brokers, queue):
+    """The total is that of all, and the next page goes on where it ended."""
+    _, here, _ = two_brokers
+    payloads = [str(number) * 1_000_000 for number in range(10)]
+    for number, payload in enumerate(payloads):
+        reply = here.post("/api/v1/push", {"items": [{"queue": queue, "payload": payload, "transactionId": f"t{number}"}]})
+        assert reply.status == 201, reply
+    ack(here, pop(here, queue, batch=10, consumerGroup="g"), "dlq")
+    pages = [here.get(f"/api/v1/dlq?queue={queue}&limit=100&offset={offset}").json() for offset in (0, 8)]
+    assert [(page["total"], len(page["messages"])) for page in pages] == [(10, 8), (10, 2)]
+    assert sorted(letter["data"] for page in pages for letter in page["messages"]) == payloads
+
+
 def test_deletions_beside_pops_and_acks(two_brokers, queue):
     """No pop that begins after a deletion was answered delivers its message, and nothing waits for the end of a lease:
     it is an hour, and the lane is drained all the same."""
