@@ -49,9 +49,10 @@ BEGIN
     ), state AS MATERIALIZED (
         SELECT l.queue_id, l.id, l.hides, g.id AS group_id, l.first, l.seq_end, l.bases, l.ends, r.attempt_seqs, r.failed, r.changed_at,
                r.lease_id, r.lease_until, r.lease_end, b.begun, r.settled AS all_settled,
-               CASE WHEN l.hides THEN least(l.seq_end, queen.behind_hidden(l.id, g.id, c.cursor, queen.bits_from(r.settled, c.cursor - b.begun)))
-                    ELSE c.cursor + CASE WHEN r.settled IS NULL THEN 0
-                         ELSE queen.bits_leading(queen.bits_from(r.settled, c.cursor - b.begun)) END END AS cursor
+               -- the first bit of settled is never set: without a jump nothing else moves the cursor
+               CASE WHEN l.hides OR r.settled IS NOT NULL AND c.cursor > b.begun
+                    THEN least(l.seq_end, queen.behind_hidden(l.id, g.id, c.cursor, queen.bits_from(r.settled, c.cursor - b.begun)))
+                    ELSE c.cursor END AS cursor
         FROM log l
         JOIN queen.groups g ON g.queue_id = l.queue_id AND (p_group IS NULL OR g.name = p_group)
         LEFT JOIN LATERAL (
