@@ -7,7 +7,7 @@ from support.acks import ack_of
 
 @pytest.fixture
 def queue(request):
-    return request.node.name.replace("_", "-").replace("[", "-").replace("]", "")
+    return request.node.name.translate(str.maketrans("_[]", "---"))
 
 
 def push(broker, queue, payloads):

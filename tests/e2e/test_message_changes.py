@@ -16,7 +16,7 @@ from support.shared_state import waiting
 
 @pytest.fixture
 def queue(request):
-    return request.node.name.replace("_", "-")
+    return request.node.name.translate(str.maketrans("_[]", "---"))
 
 
 def push(broker, queue, payloads):
@@ -220,3 +220,14 @@ def test_the_recorded_start_outlives_a_seek(two_brokers, queue):
     push(broker, queue, [8])
     assert broker.request("DELETE", f"{group}?deleteMetadata=false").status == 200
     assert [m["data"] for m in pop(broker, queue, consumerGroup="n", batch=99)] == [8]
+
+
+@pytest.mark.parametrize("name", ["zzz%0At1", "t1%0A", "%0At1"], ids=["two", "behind", "before"])
+def test_a_name_with_a_line_end_is_no_other_name(two_brokers, queue, name):
+    _, broker, _ = two_brokers
+    push(broker, queue, [1])
+    partition_id = broker.get(f"/api/v1/messages?queue={queue}&limit=1").json()["messages"][0]["partitionId"]
+    path = f"/api/v1/messages/{partition_id}/{name}"
+    for method, of in (("GET", ""), ("POST", "/dlq"), ("POST", "/retry"), ("DELETE", "")):
+        assert broker.request(method, path + of).status == 404, method + of
+    assert [m["data"] for m in pop(broker, queue)] == [1]
