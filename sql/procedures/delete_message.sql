@@ -27,7 +27,7 @@ BEGIN
     SELECT f.seq INTO v_seq FROM queen.find_transactions(p_partition_id, p_txn, 0, 0) f ORDER BY f.seq LIMIT 1;
     SELECT h.* INTO v_hidden FROM queen.hidden_messages h
     WHERE h.partition_id = p_partition_id AND h.from_seq <= v_seq ORDER BY h.from_seq DESC LIMIT 1;
-    v_present := v_seq IS NOT NULL AND NOT coalesce(v_hidden.only_group = 0 AND v_hidden.to_seq > v_seq, false);
+    v_present := v_seq IS NOT NULL AND NOT coalesce(v_hidden.only_group <= 0 AND v_hidden.to_seq > v_seq, false);
     IF v_present THEN
         v_groups := ARRAY(SELECT x.id FROM queen.groups x WHERE x.queue_id = v_queue_id ORDER BY x.id);
         PERFORM queen.settle_message(p_partition_id, g.id, v_seq) FROM unnest(v_groups) AS g(id);

@@ -1,6 +1,7 @@
 -- requires: bits
 -- Which messages of [p_from, p_to) are hidden from a group (queen.hidden_messages), as a bitmap from p_from on;
--- NULL when none is. p_group_id NULL: those that are hidden from every group.
+-- NULL when none is. p_group_id NULL: those that are hidden from every group. only_group is the one group that is given
+-- them; 0: they were deleted; -1: a clear has still to remove them (clear_queue).
 CREATE OR REPLACE FUNCTION queen.hidden_bits(p_partition_id int, p_group_id int, p_from bigint, p_to bigint)
 RETURNS bit varying LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -14,7 +15,7 @@ BEGIN
           AND h.from_seq >= coalesce((SELECT b.from_seq FROM queen.hidden_messages b
                                       WHERE b.partition_id = p_partition_id AND b.from_seq <= p_from
                                       ORDER BY b.from_seq DESC LIMIT 1), 0)
-          AND (h.only_group = 0 OR h.only_group <> p_group_id)
+          AND (h.only_group <= 0 OR h.only_group <> p_group_id)
         ORDER BY h.from_seq
     LOOP
         v_bits := v_bits || repeat('0', (v_range.from_seq - p_from)::int - length(v_bits))
@@ -72,5 +73,5 @@ BEGIN
         FROM (SELECT greatest(h.from_seq, p_from) AS from_seq, least(h.to_seq, p_to) AS to_seq
               FROM queen.hidden_messages h
               WHERE h.partition_id = p_partition_id AND h.from_seq < p_to AND h.to_seq > p_from
-                AND (h.only_group = 0 OR h.only_group <> p_group_id)) r), 0);
+                AND (h.only_group <= 0 OR h.only_group <> p_group_id)) r), 0);
 END $$;

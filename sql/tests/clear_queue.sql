@@ -214,3 +214,29 @@ BEGIN
     PERFORM test.push(v_id, 1);
     ASSERT (test.pop(v_id, v_g)).seqs = '{2}';
 END $$;
+
+-- A clear that was broken off between two steps: nobody is given the rest, no page counts it, and the next clear goes on
+-- with it, and with what came since.
+DO $$
+DECLARE v_id int := test.partition('broken'); v_g int := test.groupid('broken'); v_new int; v record;
+BEGIN
+    PERFORM test.push(v_id, 1, 'kept'), test.pop(v_id, v_g, p_auto_ack => true);
+    FOR i IN 1..6 LOOP PERFORM test.push(v_id, 2, format(E'a%s\nb%s', i, i)); END LOOP;
+    PERFORM queen.delete_message(v_id, 'a2'), queen.delete_message(v_id, 'a5');
+    SELECT * INTO v FROM queen.clear_queue('broken', NULL, 0, NULL, NULL, 2);
+    ASSERT v.cleared = 10 AND v.next_from = 5 AND v.next_upto = 13, v::text;
+    v_new := test.groupid('broken', 'new');
+    ASSERT test.count_stored(v_id) = 1 AND test.count_pending(v_id, v_new) = 1, format('%s stored', test.count_stored(v_id));
+    PERFORM test.push(v_id, 1, 'later');
+    ASSERT (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{0}' AND (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{13}';
+    ASSERT (SELECT NOT deleted FROM queen.delete_message(v_id, 'a4'));
+    PERFORM test.pop(v_id, v_g, p_auto_ack => true), test.push(v_id, 3, E'x\ny\nz');
+    ASSERT test.count_stored(v_id) = 5 AND test.clear('broken', NULL, 1) = 3;
+    ASSERT test.stored(v_id) = '{0,13}' AND test.count_stored(v_id) = 2;
+    ASSERT NOT EXISTS (SELECT FROM queen.hidden_messages WHERE partition_id = v_id);
+    PERFORM test.push(v_id, 1, 'a4');
+    PERFORM queen.seek('broken', 'g', NULL, 'offset', NULL, 0, 0, 100);
+    FOR i IN 1..3 LOOP
+        ASSERT (test.pop(v_id, v_g, p_auto_ack => true)).seqs = (ARRAY['{0}', '{13}', '{17}'])[i]::bigint[];
+    END LOOP;
+END $$;
