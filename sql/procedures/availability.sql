@@ -83,9 +83,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
               ORDER BY t.base_seq DESC LIMIT 1), 0)
         ORDER BY x.base_seq LIMIT 1) h ON true
     CROSS JOIN LATERAL (
-        SELECT CASE WHEN p.hides THEN queen.behind_hidden(p.id, g.id, j.cursor, queen.bits_from(s.settled, j.cursor - o.old_cursor))
-                    ELSE j.cursor + CASE WHEN s.settled IS NULL THEN 0
-                         ELSE queen.bits_leading(queen.bits_from(s.settled, j.cursor - o.old_cursor)) END END AS cursor
+        -- the first bit of settled is never set: without a jump nothing else moves the cursor
+        SELECT CASE WHEN p.hides OR s.settled IS NOT NULL AND j.cursor > o.old_cursor
+                    THEN queen.behind_hidden(p.id, g.id, j.cursor, queen.bits_from(s.settled, j.cursor - o.old_cursor))
+                    ELSE j.cursor END AS cursor
         FROM (SELECT greatest(o.old_cursor, o.expired_end, h.base_seq) AS cursor) j OFFSET 0) c
     WHERE p.id = p_partition_id
     OFFSET 0

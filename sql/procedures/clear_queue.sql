@@ -1,10 +1,11 @@
--- requires: drop_stale_progress, lane_numbers, locks
+-- requires: availability, drop_stale_progress, lane_numbers, locks
 -- Removes what some group of a queue has still to consume (without groups: everything), from one partition or from all
 -- (p_partition NULL). What every group has passed stays, for whoever seeks back and for the search for duplicates.
 -- Each partition is cleared at one moment, between two pushes: its end and its clock stay where they are, so no offset
 -- and no id is used twice, and what is pushed later is delivered to everybody. Leases on the partition end.
 -- In steps of at most about p_limit segments: call again with next_after, next_from and next_upto until next_after is
--- NULL; at first 0, NULL, NULL. With p_upto the step goes on with partition p_after.
+-- NULL; at first 0, NULL, NULL. With p_upto the step goes on with partition p_after. What later steps are to remove is
+-- hidden from everybody meanwhile, and when nobody asks for them, the next clear goes on with it.
 -- Answers how many messages were pending.
 CREATE OR REPLACE FUNCTION queen.clear_queue(p_queue text, p_partition text, p_after int, p_from bigint, p_upto bigint, p_limit int)
 RETURNS TABLE (cleared bigint, next_after int, next_from bigint, next_upto bigint) LANGUAGE plpgsql AS $$
@@ -29,12 +30,10 @@ BEGIN
             PERFORM pg_advisory_xact_lock(queen.partition_lock_class(), v_id);
         END IF;
         -- Statements of their own: their snapshots must be younger than the lock.
-        IF v_id = p_after THEN
-            v := queen.remove_messages(v_id, p_from, p_upto, v_left);
-        ELSE
-            v := queen.clear_partition(v_id, v_left);
-            cleared := cleared + v.pending;
+        IF v_id > p_after THEN
+            cleared := cleared + queen.clear_partition(v_id);
         END IF;
+        v := queen.remove_cleared(v_id, v_left);
         v_done := v_done || v_id;
         IF v.next_from IS NOT NULL THEN
             next_after := v_id;
@@ -49,51 +48,101 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- One partition, whose lock is held: moves the groups behind its end, then removes.
-CREATE OR REPLACE FUNCTION queen.clear_partition(p_partition_id int, p_limit int, OUT pending bigint, OUT removed int,
-                                                 OUT next_from bigint, OUT upto bigint)
-LANGUAGE plpgsql AS $$
-DECLARE
-    v_from  bigint;
-    v_group int;
-    v_state record;
-    v_epoch bigint;
+-- What is to be removed of a partition, and how many messages that is.
+CREATE OR REPLACE FUNCTION queen.range_to_clear(p_partition_id int, OUT from_seq bigint, OUT to_seq bigint, OUT pending bigint)
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     SELECT coalesce(min(l.cursor), min(l.first)), min(l.seq_end),
            queen.partition_pending(min(l.amount) FILTER (WHERE l.group_id IS NULL),
                array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL), array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
                array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL))
-    INTO v_from, upto, pending
+    INTO from_seq, to_seq, pending
     FROM queen.lane_numbers(ARRAY[p_partition_id], NULL, clock_timestamp()) l;
     pending := coalesce(pending, 0);
-    removed := 0;
-    IF pending = 0 THEN RETURN; END IF;
-
-    -- Also groups that have never been here: a first lease under way at this moment meets this row. As in seek, key
-    -- by key, each until it is won.
-    FOR v_group IN SELECT g.id FROM queen.groups g JOIN queen.partitions p ON p.queue_id = g.queue_id
-                   WHERE p.id = p_partition_id ORDER BY g.id LOOP
-        LOOP
-            SELECT r.epoch, r.cursor INTO v_state FROM queen.progress r
-            WHERE r.partition_id = p_partition_id AND r.group_id = v_group ORDER BY r.epoch DESC LIMIT 1;
-            EXIT WHEN v_state.cursor >= upto;
-            INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
-            VALUES (p_partition_id, v_group, coalesce(v_state.epoch, 0) + 1, upto, clock_timestamp())
-            ON CONFLICT DO NOTHING RETURNING epoch INTO v_epoch;
-            EXIT WHEN v_epoch IS NOT NULL
-                AND cardinality(queen.drop_stale_progress(ARRAY[p_partition_id], ARRAY[v_group], ARRAY[v_epoch])) = 0;
-        END LOOP;
-    END LOOP;
-    SELECT r.removed, r.next_from INTO removed, next_from FROM queen.remove_messages(p_partition_id, v_from, upto, p_limit) r;
 END $$;
 
--- Removes the messages [p_from, p_upto) of a partition whose lock is held, at most about p_limit segments of them, from
--- the front; next_from: where to go on, NULL: nothing is left.
+-- Appends the state of a lane once more, so that nobody else changes it until the end of this transaction. Also of a
+-- group that has never been here: a first lease under way at this moment meets this row.
+CREATE OR REPLACE FUNCTION queen.hold_lane(p_partition_id int, p_group_id int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_epoch bigint;
+BEGIN
+    LOOP
+        INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs, attempt_counts,
+            lease_id, lease_until, lease_end, lease_seconds, deliveries, ready_at, window_end, changed_at)
+        SELECT p_partition_id, p_group_id, coalesce(r.epoch, 0) + 1, coalesce(r.cursor, a.old_cursor, 0), r.settled, r.failed,
+               r.attempt_seqs, r.attempt_counts, r.lease_id, r.lease_until, r.lease_end, r.lease_seconds,
+               coalesce(r.deliveries, 0), r.ready_at, r.window_end, coalesce(r.changed_at, clock_timestamp())
+        FROM (VALUES (p_group_id)) AS u(id)
+        LEFT JOIN LATERAL (
+            SELECT x.* FROM queen.progress x WHERE x.partition_id = p_partition_id AND x.group_id = u.id
+            ORDER BY x.epoch DESC LIMIT 1) r ON true
+        LEFT JOIN LATERAL queen.availability(p_partition_id, u.id, clock_timestamp()) a ON r.epoch IS NULL
+        ON CONFLICT DO NOTHING RETURNING epoch INTO v_epoch;
+        EXIT WHEN FOUND AND cardinality(queen.drop_stale_progress(ARRAY[p_partition_id], ARRAY[p_group_id], ARRAY[v_epoch])) = 0;
+    END LOOP;
+END $$;
+
+-- One partition, whose lock is held: moves the groups behind its end, and notes what is to be removed. Answers how many
+-- messages were pending.
+CREATE OR REPLACE FUNCTION queen.clear_partition(p_partition_id int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_groups int[];
+    v        record;
+BEGIN
+    v := queen.range_to_clear(p_partition_id);
+    IF v.pending = 0 THEN RETURN 0; END IF;
+    -- As in seek, key by key. Then again: what was consumed meanwhile is neither removed nor counted.
+    v_groups := ARRAY(SELECT g.id FROM queen.groups g JOIN queen.partitions p ON p.queue_id = g.queue_id
+                      WHERE p.id = p_partition_id ORDER BY g.id);
+    PERFORM queen.hold_lane(p_partition_id, g.id) FROM unnest(v_groups) AS g(id);
+    v := queen.range_to_clear(p_partition_id);
+    IF v.pending = 0 THEN RETURN 0; END IF;
+
+    INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
+    SELECT p_partition_id, g.id, r.epoch + 1, v.to_seq, clock_timestamp()
+    FROM unnest(v_groups) AS g(id)
+    CROSS JOIN LATERAL (
+        SELECT x.epoch, x.cursor FROM queen.progress x WHERE x.partition_id = p_partition_id AND x.group_id = g.id
+        ORDER BY x.epoch DESC LIMIT 1) r
+    WHERE r.cursor < v.to_seq;
+
+    DELETE FROM queen.hidden_messages h
+    WHERE h.partition_id = p_partition_id AND h.from_seq >= v.from_seq AND h.from_seq < v.to_seq;
+    UPDATE queen.hidden_messages h SET to_seq = v.from_seq
+    WHERE h.partition_id = p_partition_id AND h.from_seq < v.from_seq AND h.to_seq > v.from_seq;
+    INSERT INTO queen.hidden_messages (partition_id, from_seq, to_seq, only_group) VALUES (p_partition_id, v.from_seq, v.to_seq, -1);
+    RETURN v.pending;
+END $$;
+
+-- Removes what is noted of a partition whose lock is held, at most about p_limit segments; next_from and upto: the range
+-- to go on with, NULL: nothing is left.
+CREATE OR REPLACE FUNCTION queen.remove_cleared(p_partition_id int, p_limit int, OUT removed int, OUT next_from bigint, OUT upto bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_note record;
+    v_step record;
+BEGIN
+    removed := 0;
+    FOR v_note IN SELECT h.from_seq, h.to_seq FROM queen.hidden_messages h
+                  WHERE h.partition_id = p_partition_id AND h.only_group = -1 ORDER BY h.from_seq LOOP
+        next_from := v_note.from_seq;
+        upto := v_note.to_seq;
+        EXIT WHEN removed >= p_limit;
+        v_step := queen.remove_messages(p_partition_id, v_note.from_seq, v_note.to_seq, p_limit - removed);
+        removed := removed + v_step.removed;
+        next_from := v_step.next_from;
+        EXIT WHEN next_from IS NOT NULL;
+    END LOOP;
+END $$;
+
+-- Removes the messages [p_from, p_upto), a noted range, of a partition whose lock is held, at most about p_limit segments
+-- of them, from the front; next_from: where to go on, NULL: nothing is left.
 --   * a segment that begins before p_from is cut;
 --   * the partition's newest segment is blanked, not deleted: the next push builds on its end and its clock;
 --   * when messages before p_from are kept, the gap is noted as a hole.
 CREATE OR REPLACE FUNCTION queen.remove_messages(p_partition_id int, p_from bigint, p_upto bigint, p_limit int,
-                                                 OUT removed int, OUT next_from bigint, OUT upto bigint)
+                                                 OUT removed int, OUT next_from bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_newest queen.segments.base_seq%TYPE;
@@ -101,7 +150,6 @@ DECLARE
     v_last   bigint;
     v_base   bigint;
 BEGIN
-    upto := p_upto;
     SELECT s.base_seq INTO v_newest FROM queen.segments s WHERE s.partition_id = p_partition_id ORDER BY s.base_seq DESC LIMIT 1;
     SELECT s.base_seq, s.count, s.created_at INTO v_cut FROM queen.segments s
     WHERE s.partition_id = p_partition_id AND s.base_seq < p_from ORDER BY s.base_seq DESC LIMIT 1;
@@ -123,8 +171,15 @@ BEGIN
     FROM (SELECT x.base_seq, x.count FROM queen.segments x
           WHERE x.partition_id = p_partition_id AND x.base_seq >= p_from AND x.base_seq < p_upto
           ORDER BY x.base_seq LIMIT p_limit) s;
-    v_last := coalesce(v_last, p_upto);
-    IF v_last < p_upto AND removed = p_limit THEN next_from := v_last; ELSE v_last := p_upto; END IF;
+    -- That something is left, the partition's row has to say. In the one order of locks it comes before the partition's
+    -- lock, so it is not waited for: without it all is removed at once.
+    IF v_last < p_upto AND removed = p_limit AND EXISTS (
+        SELECT FROM queen.partitions p WHERE p.id = p_partition_id FOR NO KEY UPDATE SKIP LOCKED) THEN
+        UPDATE queen.partitions p SET hides = true WHERE p.id = p_partition_id AND NOT p.hides;
+        next_from := v_last;
+    ELSE
+        v_last := p_upto;
+    END IF;
 
     -- the gap, with the one before it that it touches
     v_base := coalesce((SELECT h.base_seq FROM queen.holes h WHERE h.partition_id = p_partition_id AND h.base_seq + h.count = p_from), p_from);
@@ -137,10 +192,10 @@ BEGIN
         INSERT INTO queen.holes (partition_id, base_seq, count) VALUES (p_partition_id, v_base, v_last - v_base);
     END IF;
 
-    -- What is gone need not be hidden. A range that goes on behind this step is in the next one.
-    DELETE FROM queen.hidden_messages h WHERE h.partition_id = p_partition_id AND h.from_seq >= p_from AND h.from_seq < v_last;
-    UPDATE queen.hidden_messages h SET to_seq = p_from
-    WHERE h.partition_id = p_partition_id AND h.from_seq < p_from AND h.to_seq > p_from;
+    DELETE FROM queen.hidden_messages h WHERE h.partition_id = p_partition_id AND h.from_seq = p_from;
+    IF next_from IS NOT NULL THEN
+        INSERT INTO queen.hidden_messages (partition_id, from_seq, to_seq, only_group) VALUES (p_partition_id, next_from, p_upto, -1);
+    END IF;
 
     DELETE FROM queen.dedup d WHERE d.partition_id = p_partition_id AND d.seq >= p_from AND d.seq < v_last;
     DELETE FROM queen.segments s

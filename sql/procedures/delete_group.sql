@@ -1,6 +1,6 @@
 -- Deletes a group on one queue, or on all and with its families (p_queue NULL). With p_metadata its record goes too, and its
--- next pop decides its start anew; without, it begins again at its recorded start. Either way the old id
--- is gone at once (a late ack finds nothing to move); sweep_orphans removes the rows.
+-- next pop decides its start anew; without, it begins again at its recorded start, and keeps its dead letters and what was
+-- redriven for it. Either way the old id is gone at once (a late ack finds nothing to move); sweep_orphans removes the rows.
 CREATE OR REPLACE FUNCTION queen.delete_group(p_group text, p_queue text, p_metadata boolean)
 RETURNS TABLE (deleted_partitions bigint, groups int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -27,6 +27,9 @@ BEGIN
             UPDATE queen.dead_letters d SET group_id = v_new
             FROM queen.partitions p
             WHERE p.queue_id = v_old.queue_id AND d.partition_id = p.id AND d.group_id = v_old.id;
+            UPDATE queen.hidden_messages h SET only_group = v_new
+            FROM queen.partitions p
+            WHERE p.queue_id = v_old.queue_id AND p.hides AND h.partition_id = p.id AND h.only_group = v_old.id;
         END IF;
     END LOOP;
     IF p_metadata THEN

@@ -12,6 +12,8 @@ DECLARE
     v_segment  queen.segments;
     v_hidden   queen.hidden_messages;
     v_present  boolean;
+    v_groups   int[] := '{}';
+    v_born     int[];
 BEGIN
     deleted := false;
     -- One order of locks everywhere: the partition's row, its lock, progress, dead letters, segments. The row is
@@ -25,10 +27,10 @@ BEGIN
     SELECT f.seq INTO v_seq FROM queen.find_transactions(p_partition_id, p_txn, 0, 0) f ORDER BY f.seq LIMIT 1;
     SELECT h.* INTO v_hidden FROM queen.hidden_messages h
     WHERE h.partition_id = p_partition_id AND h.from_seq <= v_seq ORDER BY h.from_seq DESC LIMIT 1;
-    v_present := v_seq IS NOT NULL AND NOT coalesce(v_hidden.only_group = 0 AND v_hidden.to_seq > v_seq, false);
+    v_present := v_seq IS NOT NULL AND NOT coalesce(v_hidden.only_group <= 0 AND v_hidden.to_seq > v_seq, false);
     IF v_present THEN
-        PERFORM queen.settle_message(p_partition_id, g.id, v_seq)
-        FROM (SELECT x.id FROM queen.groups x WHERE x.queue_id = v_queue_id ORDER BY x.id OFFSET 0) g;
+        v_groups := ARRAY(SELECT x.id FROM queen.groups x WHERE x.queue_id = v_queue_id ORDER BY x.id);
+        PERFORM queen.settle_message(p_partition_id, g.id, v_seq) FROM unnest(v_groups) AS g(id);
     END IF;
     DELETE FROM queen.dead_letters d USING queen.letters_of_message(p_partition_id, p_txn) l
     WHERE d.partition_id = p_partition_id AND d.group_id = l.group_id AND d.seq = l.seq;
@@ -52,6 +54,11 @@ BEGIN
     END IF;
     INSERT INTO queen.hidden_messages (partition_id, from_seq, to_seq) VALUES (p_partition_id, v_seq, v_seq + 1);
     UPDATE queen.partitions p SET hides = true WHERE p.id = p_partition_id AND NOT p.hides;
+
+    -- Groups born meanwhile may have leased it.
+    v_born := ARRAY(SELECT x.id FROM queen.groups x WHERE x.queue_id = v_queue_id AND NOT x.id = ANY (v_groups) ORDER BY x.id);
+    PERFORM queen.settle_message(p_partition_id, g.id, v_seq) FROM unnest(v_born) AS g(id);
+    DELETE FROM queen.dead_letters d WHERE d.partition_id = p_partition_id AND d.group_id = ANY (v_born) AND d.seq = v_seq;
     -- What waits behind it may be ready: a lease has ended, or the message that failed is gone.
     PERFORM queen.announce(ARRAY[p_partition_id]);
 END $$;

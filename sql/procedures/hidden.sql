@@ -1,6 +1,7 @@
 -- requires: bits
 -- Which messages of [p_from, p_to) are hidden from a group (queen.hidden_messages), as a bitmap from p_from on;
--- NULL when none is. p_group_id NULL: those that are hidden from every group.
+-- NULL when none is. p_group_id NULL: those that are hidden from every group. only_group is the one group that is given
+-- them; 0: they were deleted; -1: a clear has still to remove them (clear_queue).
 CREATE OR REPLACE FUNCTION queen.hidden_bits(p_partition_id int, p_group_id int, p_from bigint, p_to bigint)
 RETURNS bit varying LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -14,7 +15,7 @@ BEGIN
           AND h.from_seq >= coalesce((SELECT b.from_seq FROM queen.hidden_messages b
                                       WHERE b.partition_id = p_partition_id AND b.from_seq <= p_from
                                       ORDER BY b.from_seq DESC LIMIT 1), 0)
-          AND (h.only_group = 0 OR h.only_group <> p_group_id)
+          AND (h.only_group <= 0 OR h.only_group <> p_group_id)
         ORDER BY h.from_seq
     LOOP
         v_bits := v_bits || repeat('0', (v_range.from_seq - p_from)::int - length(v_bits))
@@ -30,7 +31,21 @@ BEGIN
     RETURN queen.bits_or(p_settled, queen.hidden_bits(p_partition_id, p_group_id, p_cursor, p_cursor + 10000));
 END $$;
 
--- The first place from p_cursor on that is neither set in p_settled, a bitmap from there on, nor hidden.
+-- The first offset from p_seq on whose message is still in the log; p_seq when there is none.
+CREATE OR REPLACE FUNCTION queen.first_stored(p_partition_id int, p_seq bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN greatest(p_seq, (  -- greatest() passes over NULL
+        SELECT s.base_seq FROM queen.segments s
+        WHERE s.partition_id = p_partition_id AND s.payloads IS NOT NULL AND s.base_seq + s.count > p_seq
+          AND s.base_seq >= coalesce((SELECT t.base_seq FROM queen.segments t
+                                      WHERE t.partition_id = p_partition_id AND t.base_seq <= p_seq
+                                      ORDER BY t.base_seq DESC LIMIT 1), 0)
+        ORDER BY s.base_seq LIMIT 1));
+END $$;
+
+-- The first message from p_cursor on that is neither set in p_settled, a bitmap from there on, nor hidden. What was
+-- cleared or expired in between is stepped over. REQUIRES: p_cursor is not in such a gap
 CREATE OR REPLACE FUNCTION queen.behind_hidden(p_partition_id int, p_group_id int, p_cursor bigint, p_settled bit varying)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -41,7 +56,7 @@ BEGIN
         v_step := queen.bits_leading(queen.with_hidden(p_partition_id, p_group_id, v_cursor,
                                                        queen.bits_from(p_settled, v_cursor - p_cursor)));
         EXIT WHEN v_step = 0;
-        v_cursor := v_cursor + v_step;
+        v_cursor := queen.first_stored(p_partition_id, v_cursor + v_step);
     END LOOP;
     RETURN v_cursor;
 END $$;
@@ -58,5 +73,5 @@ BEGIN
         FROM (SELECT greatest(h.from_seq, p_from) AS from_seq, least(h.to_seq, p_to) AS to_seq
               FROM queen.hidden_messages h
               WHERE h.partition_id = p_partition_id AND h.from_seq < p_to AND h.to_seq > p_from
-                AND (h.only_group = 0 OR h.only_group <> p_group_id)) r), 0);
+                AND (h.only_group <= 0 OR h.only_group <> p_group_id)) r), 0);
 END $$;

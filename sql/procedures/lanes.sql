@@ -58,10 +58,10 @@ BEGIN
                    WHERE x.base <= a.place AND x.seq_end > a.place), a.place) END AS place
         FROM begun b CROSS JOIN LATERAL (SELECT least(greatest(b.begun, b.first), b.seq_end) AS place OFFSET 0) a OFFSET 0
     ), state AS (
-        SELECT p.*, CASE WHEN p.hides
+        -- the first bit of settled is never set: without a jump nothing else moves the cursor
+        SELECT p.*, CASE WHEN p.hides OR p.settled IS NOT NULL AND p.place > p.begun
                    THEN least(p.seq_end, queen.behind_hidden(p.id, p.group_id, p.place, queen.bits_from(p.settled, p.place - p.begun)))
-                   WHEN p.settled IS NULL THEN p.place
-                   ELSE p.place + queen.bits_leading(queen.bits_from(p.settled, p.place - p.begun)) END AS cursor
+                   ELSE p.place END AS cursor
         FROM placed p OFFSET 0
     ), lane AS (
         SELECT s.*, CASE WHEN s.hides THEN queen.bits_or(queen.bits_from(s.settled, s.cursor - s.begun),

@@ -23,7 +23,7 @@ BEGIN
         SELECT r.ordinal::int, r.request, r.partition_id, r.group_id, r.lease AS new_lease, r.batch,
                r.auto_ack, a.*, k.*, g.*, least(w.want_end, g.bytes_end) AS most_end,
                CASE WHEN r.seconds > 0 THEN r.seconds ELSE a.lease_time END AS seconds,
-               CASE WHEN g.large THEN 0
+               CASE WHEN g.large OR g.bases IS NULL THEN 0
                     ELSE greatest(0, least(w.want_end, g.bytes_end) - a.cursor - coalesce(bit_count(substring(
                         a.settled FROM 1 FOR greatest(0, least(w.want_end, g.bytes_end) - a.cursor)::int)), 0)) END AS available
         FROM unnest(p_requests, p_partitions, p_groups, p_leases, p_batches, p_seconds, p_auto_acks)
@@ -42,8 +42,9 @@ BEGIN
         LEFT JOIN LATERAL (
             SELECT max(x.base_seq + x.count) AS bytes_end, max(x.bytes) AS bytes,
                    coalesce(p_strict AND NOT k.same_lease AND min(x.bytes) > p_max_bytes, false) AS large,
-                   array_agg(x.base_seq) AS bases,
-                   array_agg(x.count) AS counts, array_agg(x.created_at) AS times
+                   coalesce(array_agg(x.base_seq), CASE WHEN k.same_lease THEN '{}'::bigint[] END) AS bases,
+                   coalesce(array_agg(x.count), CASE WHEN k.same_lease THEN '{}'::int[] END) AS counts,
+                   coalesce(array_agg(x.created_at), CASE WHEN k.same_lease THEN '{}'::timestamptz[] END) AS times
             FROM (SELECT s.base_seq, s.count, s.created_at, sum(octet_length(s.payloads) + CASE WHEN p_strict
                          THEN coalesce(octet_length(s.txns), 0) + coalesce(octet_length(s.meta), 0) ELSE 0 END) OVER before AS bytes,
                          row_number() OVER before AS place,
@@ -103,6 +104,7 @@ BEGIN
                       WHEN g.state <> 'ready' THEN g.state
                       WHEN g.dead_head THEN 'again'
                       WHEN g.large THEN 'large'
+                      WHEN g.bases IS NULL THEN 'empty'
                       WHEN g.take <= 0 THEN 'full'
                       WHEN i.epoch IS NULL THEN 'again'
                       ELSE 'leased' END AS new_state,

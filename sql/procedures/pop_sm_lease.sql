@@ -9,7 +9,8 @@
 --   p_strict     p_max_bytes is what one pop may be given of all its partitions, with transactionIds and
 --                meta; a segment that alone is larger is not given
 -- Answers a row for each:
---   leased   deliver [cursor, lease_end) without the settled; the segments to read are named.
+--   leased   deliver [cursor, lease_end) without the settled; the segments to read are named. None:
+--            what this lease covered is gone from the log meanwhile.
 --            ready_in_ms is NULL when the lease has all there is, 0 when there may be more
 --   held, retry, delayed, window   not now; ready_in_ms says when to ask again
 --   empty    nothing there          gone   no such partition, queue or group

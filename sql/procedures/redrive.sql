@@ -32,6 +32,11 @@ BEGIN
                           WHERE pg_try_advisory_xact_lock(queen.partition_lock_class(), u.id));
     END IF;
 
+    -- They stay until it is done. Statements of their own: what is read below is as it is then.
+    PERFORM FROM queen.queues q
+    WHERE q.id IN (SELECT p.queue_id FROM queen.partitions p WHERE p.id = ANY (v_locked)) ORDER BY q.id FOR KEY SHARE;
+    PERFORM FROM queen.groups g WHERE g.id = ANY (p_groups) ORDER BY g.id FOR KEY SHARE;
+
     WITH letter AS MATERIALIZED (
         SELECT d.* FROM unnest(p_partitions, p_groups, p_seqs) AS u(partition_id, group_id, seq)
         CROSS JOIN LATERAL (SELECT x.* FROM queen.dead_letters x WHERE x.partition_id = u.partition_id
@@ -75,7 +80,7 @@ BEGIN
     CROSS JOIN LATERAL queen.push_messages(0, nextval('queen.sql_batches'), true, a.partitions, a.counts, a.payloads, a.none,
         a.metas, a.none, a.none, a.never, a.never, array_fill(NULL::boolean, ARRAY[v_segments]), a.zeros, a.zeros, a.encrypted) r
     WHERE r.status = 'queued';
-    IF coalesce(cardinality(v_pushed), 0) <> v_segments THEN  -- the queue was changed or deleted at this moment
+    IF coalesce(cardinality(v_pushed), 0) <> v_segments THEN  -- its encryption was switched at this moment
         RAISE EXCEPTION 'the queue was changed while its dead letters were pushed' USING ERRCODE = '40001';
     END IF;
 

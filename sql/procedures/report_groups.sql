@@ -34,13 +34,16 @@ BEGIN
     RETURN (
         SELECT coalesce(json_object_agg(c.name, json_build_object('partitions', c.partitions) ORDER BY c.name), '{}')
         FROM (SELECT q.name, json_agg(json_build_object(
-                         'partition', p.name, 'workerId', n.lease_id, 'lastConsumedAt', queen.api_time(n.changed_at),
+                         'partition', p.name, 'workerId', r.lease_id, 'lastConsumedAt', queen.api_time(n.changed_at),
                          'totalConsumed', n.cursor + coalesce(bit_count(n.settled), 0), 'offsetLag', n.amount,
                          'timeLagSeconds', coalesce(queen.seconds_since(n.oldest_at, v_now), 0),
-                         'leaseActive', n.lease_id IS NOT NULL) ORDER BY p.name) AS partitions
+                         'leaseActive', r.lease_id IS NOT NULL) ORDER BY p.name) AS partitions
               FROM queen.lane_numbers(v_ids, p_group, v_now) n
               JOIN queen.partitions p ON p.id = n.partition_id
               JOIN queen.queues q ON q.id = n.queue_id
+              LEFT JOIN LATERAL (  -- also one under which everything has expired: it holds the lane until it ends
+                  SELECT CASE WHEN x.lease_until > v_now THEN x.lease_id END AS lease_id FROM queen.progress x
+                  WHERE x.partition_id = n.partition_id AND x.group_id = n.group_id ORDER BY x.epoch DESC LIMIT 1) r ON true
               WHERE n.group_id IS NOT NULL GROUP BY q.name) c);
 END $$;
 

@@ -5,9 +5,9 @@
 --   after   to the first message after p_time
 --   offset  to p_offset, at most the end
 -- At most p_limit partitions behind p_after are moved, so that no transaction holds thousands of rows:
--- call again with next_after until it is NULL. With the last of a whole queue the group's start changes
--- too, for partitions born later. An unknown queue or group: nothing moves; one that has popped before
--- the queue existed is known.
+-- call again with next_after until it is NULL. With the last of a whole queue the group's recorded start
+-- changes too, which is for partitions born later and for the group after its deletion without its record.
+-- An unknown queue or group: nothing moves; one that has popped before the queue existed is known.
 CREATE OR REPLACE FUNCTION queen.seek(p_queue text, p_group text, p_partition text, p_mode text,
                                       p_time timestamptz, p_offset bigint, p_after int, p_limit int)
 RETURNS TABLE (moved int, next_after int, partition_ids int[]) LANGUAGE plpgsql AS $$
@@ -18,6 +18,8 @@ DECLARE
     v_ids      int[];
     v_id       int;
     v_epoch    bigint;
+    v_cursor   bigint;
+    v_cursors  bigint[] := '{}';
 BEGIN
     SELECT g.queue_id, g.id INTO v_queue_id, v_group_id
     FROM queen.queues q JOIN queen.groups g ON g.queue_id = q.id AND g.name = p_group WHERE q.name = p_queue;
@@ -44,12 +46,19 @@ BEGIN
                 SELECT t.base_seq + t.count AS seq_end FROM queen.segments t WHERE t.partition_id = u.id
                 ORDER BY t.base_seq DESC LIMIT 1) n ON true
             ON CONFLICT DO NOTHING
-            RETURNING queen.progress.epoch INTO v_epoch;
+            RETURNING queen.progress.epoch, queen.progress.cursor INTO v_epoch, v_cursor;
             EXIT WHEN FOUND AND cardinality(queen.drop_stale_progress(ARRAY[v_id], ARRAY[v_group_id], ARRAY[v_epoch])) = 0;
         END LOOP;
+        v_cursors := v_cursors || v_cursor;
     END LOOP;
 
-    DELETE FROM queen.group_starts b WHERE b.group_id = v_group_id AND b.partition_id = ANY (v_ids);
+    IF p_partition IS NULL AND p_mode = 'end' THEN
+        INSERT INTO queen.group_starts (group_id, partition_id, seq)
+        SELECT v_group_id, u.id, u.seq FROM unnest(v_ids, v_cursors) AS u(id, seq)
+        ON CONFLICT (group_id, partition_id) DO UPDATE SET seq = excluded.seq;
+    ELSIF p_partition IS NULL THEN
+        DELETE FROM queen.group_starts b WHERE b.group_id = v_group_id AND b.partition_id = ANY (v_ids);
+    END IF;
     moved := cardinality(v_ids);
     partition_ids := v_ids;
     next_after := CASE WHEN moved = p_limit AND p_partition IS NULL THEN v_ids[moved] END;

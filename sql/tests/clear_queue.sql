@@ -163,3 +163,80 @@ BEGIN
     PERFORM test.push(v_id, 3);
     ASSERT test.count_stored(v_id) = 5 AND test.count_pending(v_id, v_g) = 3;
 END $$;
+
+-- Offsets that are hidden or settled right in front of a hole: the cursor is on the first message behind it, for
+-- groups that begin and for those that seek back.
+DO $$
+DECLARE v_id int; v_g int; v_new int; v_lease uuid := gen_random_uuid();
+BEGIN
+    FOR v_segments IN 1..2 LOOP
+        v_id := test.partition('front' || v_segments);
+        v_g := test.groupid('front' || v_segments);
+        IF v_segments = 1 THEN PERFORM test.push(v_id, 4, E'a\nb\nc\nd');
+        ELSE PERFORM test.push(v_id, 1, t) FROM unnest('{a,b,c,d}'::text[]) t; END IF;
+        PERFORM test.pop(v_id, v_g, p_batch => 1, p_auto_ack => true), queen.delete_message(v_id, 'a');
+        ASSERT test.clear('front' || v_segments) = 3;
+        v_new := test.groupid('front' || v_segments, 'new');
+        ASSERT test.available(v_id, v_new) = 'empty' AND test.count_pending(v_id, v_new) = 0;
+        PERFORM test.push(v_id, 2, E'e\nf');
+        PERFORM queen.seek('front' || v_segments, 'g', NULL, 'offset', NULL, 0, 0, 100);
+        ASSERT (SELECT bool_and(test.count_pending(v_id, i) = 2) FROM unnest(ARRAY[v_g, v_new]) i);
+        ASSERT (test.pop(v_id, v_new, p_batch => 1)).seqs = '{4}' AND (test.pop(v_id, v_g, p_batch => 1)).seqs = '{4}';
+        PERFORM queen.delete_message(v_id, 'e');
+        ASSERT (SELECT bool_and(test.count_pending(v_id, i) = 1) FROM unnest(ARRAY[v_g, v_new]) i);
+    END LOOP;
+
+    -- settled by hand, between two holes
+    v_id := test.partition('islands');
+    v_g := test.groupid('islands');
+    FOR i IN 0..1 LOOP
+        PERFORM test.push(v_id, 2, format(E'k%s\nx%s', i, i)), test.pop(v_id, v_g, p_batch => 1, p_auto_ack => true);
+        ASSERT test.clear('islands') = 1;
+    END LOOP;
+    PERFORM test.push(v_id, 1, 'end');
+    v_new := test.groupid('islands', 'new');
+    ASSERT (SELECT state = 'settled' FROM queen.dead_letter_message(v_id, 'k1', 'new', NULL));
+    ASSERT (test.pop(v_id, v_new, v_lease)).seqs = '{0}' AND (SELECT released FROM test.ack(v_id, v_new, v_lease, '{0}'));
+    ASSERT test.count_pending(v_id, v_new) = 1, test.count_pending(v_id, v_new);
+    ASSERT (test.pop(v_id, v_new)).seqs = '{4}';
+END $$;
+
+-- A lease that is asked for again when all of it is gone names no segments, and can be given back.
+DO $$
+DECLARE v_id int := test.partition('blank'); v_g int := test.groupid('blank'); v_lease uuid := gen_random_uuid(); v record;
+BEGIN
+    PERFORM test.push(v_id, 2);
+    ASSERT (test.pop(v_id, v_g, v_lease)).seqs = '{0,1}';
+    UPDATE queen.segments SET payloads = NULL WHERE partition_id = v_id;   -- as retention does
+    SELECT r.* INTO v FROM queen.pop_sm_lease(ARRAY[1], ARRAY[v_id], ARRAY[v_g], ARRAY[v_lease], ARRAY[9], ARRAY[0], ARRAY[false], 1000) r;
+    ASSERT v.state = 'leased' AND v.segment_bases = '{}' AND v.segment_counts = '{}' AND v.segment_times = '{}', v::text;
+    PERFORM queen.pop_sm_release(ARRAY[v_id], ARRAY[v_g], ARRAY[v_lease]);
+    PERFORM test.push(v_id, 1);
+    ASSERT (test.pop(v_id, v_g)).seqs = '{2}';
+END $$;
+
+-- A clear that was broken off between two steps: nobody is given the rest, no page counts it, and the next clear goes on
+-- with it, and with what came since.
+DO $$
+DECLARE v_id int := test.partition('broken'); v_g int := test.groupid('broken'); v_new int; v record;
+BEGIN
+    PERFORM test.push(v_id, 1, 'kept'), test.pop(v_id, v_g, p_auto_ack => true);
+    FOR i IN 1..6 LOOP PERFORM test.push(v_id, 2, format(E'a%s\nb%s', i, i)); END LOOP;
+    PERFORM queen.delete_message(v_id, 'a2'), queen.delete_message(v_id, 'a5');
+    SELECT * INTO v FROM queen.clear_queue('broken', NULL, 0, NULL, NULL, 2);
+    ASSERT v.cleared = 10 AND v.next_from = 5 AND v.next_upto = 13, v::text;
+    v_new := test.groupid('broken', 'new');
+    ASSERT test.count_stored(v_id) = 1 AND test.count_pending(v_id, v_new) = 1, format('%s stored', test.count_stored(v_id));
+    PERFORM test.push(v_id, 1, 'later');
+    ASSERT (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{0}' AND (test.pop(v_id, v_new, p_auto_ack => true)).seqs = '{13}';
+    ASSERT (SELECT NOT deleted FROM queen.delete_message(v_id, 'a4'));
+    PERFORM test.pop(v_id, v_g, p_auto_ack => true), test.push(v_id, 3, E'x\ny\nz');
+    ASSERT test.count_stored(v_id) = 5 AND test.clear('broken', NULL, 1) = 3;
+    ASSERT test.stored(v_id) = '{0,13}' AND test.count_stored(v_id) = 2;
+    ASSERT NOT EXISTS (SELECT FROM queen.hidden_messages WHERE partition_id = v_id);
+    PERFORM test.push(v_id, 1, 'a4');
+    PERFORM queen.seek('broken', 'g', NULL, 'offset', NULL, 0, 0, 100);
+    FOR i IN 1..3 LOOP
+        ASSERT (test.pop(v_id, v_g, p_auto_ack => true)).seqs = (ARRAY['{0}', '{13}', '{17}'])[i]::bigint[];
+    END LOOP;
+END $$;

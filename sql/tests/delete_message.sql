@@ -94,3 +94,12 @@ BEGIN
     PERFORM test.push(v_p, 10001, (SELECT string_agg('n' || i, E'\n' ORDER BY i) FROM generate_series(0, 10000) i));
     ASSERT (SELECT state = 'far' FROM queen.dead_letter_message(v_p, 'n10000', 'g', NULL));
 END $$;
+
+-- A verdict on a deleted message leaves no letter: there is nothing to write in it.
+DO $$
+DECLARE v_p int := test.partition('noletter'); v_g int := test.groupid('noletter');
+BEGIN
+    PERFORM test.push(v_p, 2, E'nl-a\nnl-b'), queen.delete_message(v_p, 'nl-a');
+    PERFORM queen.dead_letter(ARRAY[v_p, v_p], ARRAY[v_g, v_g], '{0,1}', '{x,y}', '{1,1}');
+    ASSERT (SELECT array_agg(transaction_id) = '{nl-b}' FROM queen.list_dead_letters('noletter', NULL, NULL, NULL, NULL, 9, 0));
+END $$;

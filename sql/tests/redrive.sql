@@ -82,3 +82,16 @@ BEGIN
          = (SELECT count(*) FROM queen.list_dead_letters(NULL, NULL, NULL, NULL, NULL, 100, 0));
     ASSERT (SELECT redriven = 1 FROM queen.redrive_dead_letters('pu', NULL, NULL, NULL, NULL, 100, 1));
 END $$;
+
+-- A group deleted without its record keeps what was redriven for it, under its new id, and nobody else is given it.
+DO $$
+DECLARE v_p int := test.partition('moved'); v_g int := test.groupid('moved', 'g'); v_h int := test.groupid('moved', 'h'); v_lease uuid := gen_random_uuid();
+BEGIN
+    PERFORM test.push(v_p, 2, E'mv-a\nmv-b');
+    PERFORM test.pop(v_p, v_h, p_auto_ack => true), test.pop(v_p, v_g, v_lease);
+    PERFORM test.ack(v_p, v_g, v_lease, p_items => '{0}', p_kinds => '{dlq}', p_done => '{1}');
+    ASSERT (SELECT count(*) = 1 FROM queen.redrive_message(v_p, 'mv-a', NULL));
+    PERFORM queen.delete_group('g', 'moved', false);
+    ASSERT (SELECT seqs = '{0,1,2}' FROM test.pop(v_p, test.groupid('moved', 'g')));
+    ASSERT test.available(v_p, v_h) = 'empty';
+END $$;

@@ -56,3 +56,15 @@ BEGIN
     v := pg_temp.lane(p_queue => 'slow');
     ASSERT v->>'expired' = '1' AND v->>'summary' LIKE '%1 messages were removed by retention before group "g" had consumed them%', v::text;
 END $$;
+
+-- A lease under which everything has expired holds the lane until it ends: the group's page says what explain says.
+DO $$
+DECLARE v_id int := test.partition('over'); v_g int := test.groupid('over', 'holder'); v_lane json; v_page json;
+BEGIN
+    PERFORM test.push(v_id, 2), test.pop(v_id, v_g);
+    PERFORM queen.configure('over', NULL, NULL, '{"retentionSeconds":60}', false);
+    UPDATE queen.segments SET created_at = created_at - interval '1 hour' WHERE partition_id = v_id;
+    v_lane := queen.report_lane('over', 'Default', 'holder')::json;
+    v_page := queen.report_group('holder', NULL, 0)->'over'->'partitions'->0;
+    ASSERT v_lane->>'cause' = 'leased' AND v_page->>'leaseActive' = 'true' AND v_page->>'workerId' = v_lane->'lease'->>'leaseId', v_page::text;
+END $$;

@@ -75,3 +75,23 @@ BEGIN
     SELECT group_id INTO v_group FROM queen.ensure_group('seek.early', 'g', 'new', NULL);
     ASSERT (test.pop(v_id, v_group)).seqs = '{3}' AND (SELECT start_mode FROM queen.groups WHERE id = v_group) = 'all';
 END $$;
+
+-- The recorded start, for the group after its deletion without its record: a seek of one partition leaves it, one of the
+-- queue replaces it.
+DO $$
+DECLARE v_id int := test.partition('seek.start'); v_other int := test.partition('seek.start', 'other'); v_born int; v_group int;
+BEGIN
+    PERFORM test.push(v_id, 5), test.push(v_other, 2), test.groupid('seek.start', 'n', 'new'), test.push(v_id, 3);
+    PERFORM queen.seek('seek.start', 'n', 'Default', 'end', NULL, NULL, 0, 100);
+    PERFORM queen.delete_group('n', 'seek.start', false);
+    v_group := test.groupid('seek.start', 'n');
+    ASSERT (test.pop(v_id, v_group)).seqs = '{5,6,7}' AND test.available(v_other, v_group) = 'empty';
+
+    PERFORM queen.seek('seek.start', 'n', NULL, 'end', NULL, NULL, 0, 100);
+    PERFORM test.push(v_id, 1), test.push(v_other, 1);
+    PERFORM queen.delete_group('n', 'seek.start', false);
+    v_born := test.partition('seek.start', 'born');
+    PERFORM test.push(v_born, 1);
+    v_group := test.groupid('seek.start', 'n');
+    ASSERT (test.pop(v_id, v_group)).seqs = '{8}' AND (test.pop(v_other, v_group)).seqs = '{2}' AND (test.pop(v_born, v_group)).seqs = '{0}';
+END $$;

@@ -106,7 +106,7 @@ DECLARE
     v_in   int := test.partition('s.keys');
     v_id   uuid := (queen.register_stream_query('keys', 's.keys', NULL, 'h', false)).query_id;
     v_us   text := chr(31);
-    v_long text := (SELECT string_agg(chr(33 + (random() * 90)::int), '') FROM generate_series(1, 2048));
+    v_long text := 'x' || (SELECT string_agg(chr(33 + (random() * 90)::int), '') FROM generate_series(1, 2047));
     v_keys text[];
 BEGIN
     v_keys := ARRAY['w_1' || v_us || '10' || v_us || 'a', 'w_1' || v_us || '20' || v_us || E'b\n%', 'wx1' || v_us || '10', '%', '\', v_long];

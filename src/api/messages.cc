@@ -29,12 +29,16 @@ constexpr std::array<std::string_view, 4> kStatuses = {"pending", "processing", 
 
 Status Invalid(std::string message) { return Status(Code::kInvalidRequest, std::move(message)); }
 
-// kNotFound also where the path names no partition of ours: nothing can be there.
+// kNotFound also where the path names no partition of ours, or what no transactionId can be:
+// nothing can be there. A line end in it would be two names to the search for it.
 Result<MessageName> NameOf(const http::Request& request) {
   const std::optional<Uuid> uuid = Uuid::Parse(request.Param("partitionId"));
   const std::optional<PartitionId> partition = uuid ? DecodePartitionId(*uuid) : std::nullopt;
-  if (!partition) return Status(Code::kNotFound, std::string(kMissing));
-  return MessageName{*partition, std::string(request.Param("transactionId"))};
+  const std::string_view txn = request.Param("transactionId");
+  if (!partition || !CheckTransactionId(JsonText{.text = txn}).ok()) {
+    return Status(Code::kNotFound, std::string(kMissing));
+  }
+  return MessageName{*partition, std::string(txn)};
 }
 
 Status WithText(const Status& status, std::string_view missing) {

@@ -37,7 +37,10 @@ std::string FormatTimestamp(int64_t wall_micros, int fraction_digits) {
   std::tm parts{};
   gmtime_r(&time, &parts);
   char text[40];
-  size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  size_t length = 0;
+  // A year has four digits at least; strftime writes those of the first centuries with fewer.
+  for (int year = parts.tm_year + 1900; year < 1000 && length < 3; year *= 10) text[length++] = '0';
+  length += std::strftime(text + length, sizeof text - length, "%Y-%m-%dT%H:%M:%S", &parts);
   if (fraction_digits > 0) {
     text[length++] = '.';
     int64_t unit = kMicrosPerSecond / 10;

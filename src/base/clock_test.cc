@@ -11,6 +11,8 @@ TEST(Clock, FormatsMicroseconds) {
   EXPECT_EQ(FormatTimestamp(1769903999123456, 3), "2026-01-31T23:59:59.123Z");
   EXPECT_EQ(FormatTimestamp(1769903999123456, 0), "2026-01-31T23:59:59Z");
   EXPECT_EQ(FormatTimestamp(-1), "1969-12-31T23:59:59.999999Z");
+  EXPECT_EQ(FormatTimestamp(-62'135'596'800'000'000, 0), "0001-01-01T00:00:00Z");
+  EXPECT_EQ(FormatTimestamp(-59'011'459'200'000'000, 0), "0100-01-01T00:00:00Z");
 }
 
 TEST(Clock, SteadyDoesNotGoBack) {

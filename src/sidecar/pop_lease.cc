@@ -21,6 +21,21 @@ size_t BytesOf(const std::vector<Delivery>& deliveries) {
   return bytes;
 }
 
+// Whether anything is left to deliver of what was leased: retention takes whole segments, and a
+// message that was deleted is an empty line.
+bool HoldsMessages(const Delivery& delivery) {
+  for (const storage::SegmentPtr& segment : delivery.segments) {
+    std::string_view rest = segment->payloads;
+    const int64_t end = std::min(segment->end_seq(), delivery.end);
+    for (int64_t seq = segment->base_seq; seq < end; ++seq) {
+      const size_t length = std::min(rest.find('\n'), rest.size());
+      if (length > 0 && seq >= delivery.cursor && delivery.Delivers(seq)) return true;
+      rest.remove_prefix(std::min(length + 1, rest.size()));
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 // One lease call: row i of its arrays is candidate `candidate` of `pop`.
@@ -376,6 +391,7 @@ void PopStateMachine::BeginFetch(const PopPtr& pop) {
   bool missing = false;
   for (size_t d = 0; d < pop->deliveries.size(); ++d) {
     pop->deliveries[d].segments.clear();
+    missing = missing || pop->segment_keys[d].empty();  // all of it is gone: OnFetched sees to it
     for (const SegmentKey& key : pop->segment_keys[d]) {
       auto segment = cache_.Find(key.partition, key.base_seq, key.count, key.created_micros);
       missing = missing || segment == nullptr;
@@ -442,15 +458,33 @@ void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
       for (storage::SegmentPtr& segment : delivery.segments) {
         if (!segment) segment = fetched[next++];
       }
-      // What retention took between lease and fetch is not delivered.
-      std::erase(delivery.segments, nullptr);
+      std::erase(delivery.segments, nullptr);  // what retention took is not delivered
     }
-    if (std::all_of(pop->deliveries.begin(), pop->deliveries.end(),
-                    [](const Delivery& delivery) { return delivery.segments.empty(); })) {
-      pop->cancelled = true;  // nothing is left of it: given back
-    }
-    Complete(pop);
+    if (pop->finished()) continue;
+    GiveBackEmpty(*pop);
+    pop->deliveries.empty() && !pop->cancelled ? GoOnWithout(pop) : Complete(pop);
   }
+}
+
+// What was leased for nothing.
+void PopStateMachine::GiveBackEmpty(Pop& pop) {
+  std::erase_if(pop.deliveries, [&](const Delivery& delivery) {
+    if (HoldsMessages(delivery)) return false;
+    if (!pop.request.auto_ack) {
+      Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id);
+    }
+    return true;
+  });
+}
+
+// Nothing is left of what it was given. Under another id from then on: it could lease again what is
+// on its way back.
+void PopStateMachine::GoOnWithout(const PopPtr& pop) {
+  pop->segment_keys.clear();
+  pop->lease_id = MakeUuidV7();
+  pop->room.reset();
+  pop->asked = false;
+  pop->overdue ? FinishOverdue(pop) : Advance(pop);
 }
 
 void PopStateMachine::Complete(const PopPtr& pop) {

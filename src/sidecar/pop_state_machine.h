@@ -299,6 +299,8 @@ class PopStateMachine final : public Scheduler::Source {
   void SendFetch();
   void OnFetched(const std::vector<PopPtr>& pops, const std::vector<SegmentKey>& keys,
                  const pg::BatchResult& result);
+  void GiveBackEmpty(Pop& pop);
+  void GoOnWithout(const PopPtr& pop);
   void Complete(const PopPtr& pop);
   void GiveBackDeliveries(const Pop& pop);
   void GiveBackDoubtful(Pop& pop);

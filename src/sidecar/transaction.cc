@@ -21,6 +21,14 @@ std::string_view TransactionIdIn(std::string_view detail) {
   return at == detail.npos ? std::string_view() : detail.substr(at + kField.size());
 }
 
+// Whether all of it was done before.
+bool IsReplay(const pg::Rows& rows) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    if (rows.Text(row, 0) == "ack" && rows.Text(row, 2) == "settled") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TransactionQueue::TransactionQueue(Loop& loop, Scheduler& scheduler, Lookups& names,
@@ -240,7 +248,7 @@ void TransactionQueue::OnExecuted(const CallPtr& call, const pg::BatchResult& re
     case pg::Outcome::kSuccess:
       if (call->request.cycle) {
         OnCycleApplied(*call, result.rows[0]);
-      } else {
+      } else if (!IsReplay(result.rows[0]) || !LookUpAgain(call)) {
         OnApplied(*call, result.rows[0]);
       }
       return;
@@ -320,10 +328,21 @@ void TransactionQueue::OnFailed(const CallPtr& call, const pg::BatchResult& resu
     }
     return;
   }
+  const bool settled = code == Code::kMessageSettled || code == Code::kInvalidLease;
+  if (settled && LookUpAgain(call)) return;
   TransactionResult refused;
   refused.refusal = result.status;
   refused.reason = TransactionIdIn(result.detail);
   Answer(*call, std::move(refused));
+}
+
+// A transactionId is free again once its message is gone from the log: what was delivered under it
+// here may not be what is meant. False: no ack was found by what was delivered.
+bool TransactionQueue::LookUpAgain(const CallPtr& call) {
+  if (call->unknown_acks.size() == call->request.acks.size()) return false;
+  Forget(*call);
+  Ready(call);
+  return true;
 }
 
 void TransactionQueue::SendResolve(const CallPtr& call) {

@@ -81,6 +81,7 @@ class TransactionQueue final : public Scheduler::Source {
   void OnApplied(Call& call, const pg::Rows& rows);
   void OnCycleApplied(Call& call, const pg::Rows& rows);
   void OnFailed(const CallPtr& call, const pg::BatchResult& result);
+  bool LookUpAgain(const CallPtr& call);
   void SendResolve(const CallPtr& call);
   void OnResolved(const CallPtr& call, const pg::BatchResult& result);
   void Announce(const Call& call, const std::vector<bool>& released);

@@ -1,7 +1,8 @@
 // DeliveredIndex: which message a client means when it acks by partition and transactionId. Filled
 // when messages are delivered, shared by all workers of the process because an ack may arrive on
-// any connection. Only a cache: what it does not know is looked up in the database, and it knows
-// nothing that is not exact.
+// any connection. Only a cache: what it does not know is looked up in the database. What it knows
+// was exact when the message was delivered; a message that is gone from the log may have left its
+// transactionId to a newer one, so "settled already" and "not under the lease" are looked up too.
 //
 // Bounded by forgetting a generation at a time: new messages go to the current one; when that is
 // full it becomes the previous one, and what was the previous one is forgotten.
