@@ -1,6 +1,7 @@
--- requires: first_seq_at, bits, hidden
+-- requires: first_seq_at, bits, hidden, is_tail
 -- How many messages each group of the given queues has still to consume: those that are stored, not
--- expired, not hidden from it and not settled by it, from its start on. Looks at one page of partitions, in the order of
+-- expired, not hidden from it and not settled by it, from its start on. The groups of `queen tail` are no
+-- consumers and have no row. Looks at one page of partitions, in the order of
 -- p_queues and of their ids, behind partition p_after of the first queue; the caller adds the pages up.
 -- Rows per queue on the page: one with group_id NULL about everything that is stored, and one per group
 -- with how long it has done nothing there (idle_ms). next_queue, next_after: where the next page
@@ -16,7 +17,8 @@ DECLARE
     v_now   timestamptz := clock_timestamp();
     v_limit CONSTANT int := greatest(1, p_probes / (2 + coalesce((
         SELECT max(c.groups) FROM (SELECT count(*) AS groups FROM queen.groups g
-                                   WHERE g.queue_id = ANY (p_queues) GROUP BY g.queue_id) c), 0)));
+                                   WHERE g.queue_id = ANY (p_queues) AND NOT queen.is_tail(g.name)
+                                   GROUP BY g.queue_id) c), 0)));
     v_ids   int[];
     v_last  queen.partitions;
 BEGIN
@@ -60,7 +62,7 @@ BEGIN
            (extract(epoch FROM v_now - greatest(g.created_at, max(r.changed_at))) * 1000)::bigint,
            v_last.queue_id, v_last.id
     FROM stored s
-    JOIN queen.groups g ON g.queue_id = s.queue_id
+    JOIN queen.groups g ON g.queue_id = s.queue_id AND NOT queen.is_tail(g.name)
     LEFT JOIN LATERAL (
         SELECT x.cursor, x.settled, x.changed_at FROM queen.progress x
         WHERE x.partition_id = s.id AND x.group_id = g.id ORDER BY x.epoch DESC LIMIT 1) r ON true

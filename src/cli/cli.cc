@@ -116,6 +116,26 @@ int CompleteWords(const Command& tree, const std::vector<std::string>& words,
   return kDone;
 }
 
+int Run(const std::vector<std::string>& words, const config::Environment& environment) {
+  SharedOptions shared;
+  const Command tree = Tree(shared);
+  if (IsCompletion(words)) {
+    return CompleteWords(tree, {words.begin() + 1, words.end()}, environment);
+  }
+  const Parsed parsed = Parse(tree, words);
+  if (parsed.wants_help) {
+    Session::Print(HelpOf(*parsed.command, parsed.path) + "\n" + std::string(kExitCodes));
+    return kDone;
+  }
+  if (!parsed.problem.empty()) {
+    Say(fmt::format("queen: {}\nTry `queen {} --help`.\n", parsed.problem, parsed.path));
+    return kUsage;
+  }
+  Session session(shared, environment);
+  if (!session.problem().empty()) return session.Fail(session.problem(), kUsage);
+  return parsed.command->run(session);
+}
+
 }  // namespace
 
 std::vector<config::OtherCommand> Commands() {
@@ -129,23 +149,7 @@ bool IsCompletion(const std::vector<std::string>& words) {
 }
 
 int RunCli(const std::vector<std::string>& words, const config::Environment& environment) {
-  SharedOptions shared;
-  const Command tree = Tree(shared);
-  if (IsCompletion(words)) {
-    return CompleteWords(tree, {words.begin() + 1, words.end()}, environment);
-  }
-  const Parsed parsed = Parse(tree, words);
-  if (parsed.wants_help) {
-    Session::Print(HelpOf(*parsed.command, parsed.path) + "\n" + std::string(kExitCodes));
-    return kDone;
-  }
-  if (!parsed.problem.empty()) {
-    fmt::print(stderr, "queen: {}\nTry `queen {} --help`.\n", parsed.problem, parsed.path);
-    return kUsage;
-  }
-  Session session(shared, environment);
-  if (!session.problem().empty()) return session.Fail(session.problem(), kUsage);
-  return parsed.command->run(session);
+  return Session::Ended(Run(words, environment));
 }
 
 }  // namespace queen::cli

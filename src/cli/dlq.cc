@@ -107,7 +107,7 @@ int RunBulk(Session& session, DlqOptions& options, const Bulk& bulk) {
       options.filter.limit = std::min(kStep, goal - done);
       const auto reply = (session.admin().*bulk.call)(options.filter);
       if (!reply.ok()) {
-        if (done > 0) fmt::print(stderr, "queen: after {} dead letters:\n", ShowCount(done));
+        if (done > 0) Say(fmt::format("queen: after {} dead letters:\n", ShowCount(done)));
         return session.Fail(reply.error());
       }
       const auto root = ParseJson(*reply);

@@ -131,7 +131,8 @@ void PrintSummary(const Session& session, const Tally& tally, double seconds) {
     for (const std::string& reason : tally.reasons) writer.String(reason);
     writer.EndArray();
     writer.EndObject();
-    return Session::Print(out + "\n");
+    Session::Print(out + "\n");
+    return;
   }
   std::string line = fmt::format("{} queued", ShowCount(tally.queued));
   if (tally.duplicate > 0) line += fmt::format(", {} duplicate", ShowCount(tally.duplicate));
@@ -148,10 +149,10 @@ void PrintSummary(const Session& session, const Tally& tally, double seconds) {
 int Finish(const Session& session, const Tally& tally, double seconds, bool interrupted) {
   PrintSummary(session, tally, seconds);
   for (const std::string& reason : tally.reasons) {
-    fmt::print(stderr, "queen: {}\n", Printable(reason));
+    Say(fmt::format("queen: {}\n", Printable(reason)));
   }
   if (tally.failed > static_cast<int64_t>(tally.reasons.size())) {
-    fmt::print(stderr, "queen: and {} more\n", tally.failed - int64_t(tally.reasons.size()));
+    Say(fmt::format("queen: and {} more\n", tally.failed - int64_t(tally.reasons.size())));
   }
   if (interrupted) return kInterrupted;
   return tally.failed > 0 ? kFailed : kDone;
@@ -163,7 +164,7 @@ int PushOne(Session& session, const PushOptions& options, NewMessage message) {
   if (!outcomes.ok()) {
     const int code = session.Fail(outcomes.error());
     if (outcomes.error().message.starts_with("the payload:")) {
-      fmt::print(stderr, "A payload is JSON; --text pushes it as a string.\n");
+      Say("A payload is JSON; --text pushes it as a string.\n");
       return kUsage;
     }
     return code;

@@ -1,7 +1,6 @@
 // `queen queues` and `queen queue show|configure|delete|clear`.
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 
 #include "base/json_reader.h"
@@ -34,8 +33,7 @@ struct QueueOptions {
 // People wonder about numbers that miss what they have just pushed.
 void SayAge(const Session& session, const JsonValue& age) {
   if (!session.out().exists() || age.absent_or_null()) return;
-  std::cerr << fmt::format("Measured {} ago; --refresh measures now.\n",
-                           ShowSeconds(NumberOf(age)));
+  Say(fmt::format("Measured {} ago; --refresh measures now.\n", ShowSeconds(NumberOf(age))));
 }
 
 int ShowQueues(Session& session, const QueueOptions& options) {

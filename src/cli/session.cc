@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "base/json_reader.h"
@@ -14,6 +16,8 @@ using client::ErrorKind;
 
 constexpr int kQuickRounds = 2;
 constexpr int kPatientRounds = 30;
+
+int output_fault = 0;  // the errno of the first text that could not be printed
 
 std::string ValueOf(const config::Environment& environment, std::string_view name) {
   const auto found = environment.find(name);
@@ -147,14 +151,14 @@ int Session::Fail(const client::Error& error) const {
   std::string text = error.message;
   if (error.kind == ErrorKind::kUnreachable) text = "no broker answers: " + text;
   if (error.http_status == 404 && text == "HTTP status 404") text = "the broker does not know this";
-  fmt::print(stderr, "queen: {}\n", text);
+  Say(fmt::format("queen: {}\n", text));
   const std::string hint = HintOf(error.kind);
-  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  if (!hint.empty()) Say(hint + "\n");
   return CodeOf(error.kind);
 }
 
 int Session::Fail(const std::string& why, ExitCode code) const {
-  fmt::print(stderr, "queen: {}\n", why);
+  Say(fmt::format("queen: {}\n", why));
   return code;
 }
 
@@ -181,9 +185,17 @@ int Session::ShowMeasured(bool refresh, const std::function<client::Admin::Json(
   return Show(ask(), show);
 }
 
-void Session::Print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+bool Session::Print(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written && output_fault == 0) output_fault = errno;
+  return output_fault == 0;
+}
+
+int Session::Ended(int code) {
+  if (output_fault == 0 || output_fault == EPIPE) return code;
+  Say(fmt::format("queen: cannot write to standard output: {}\n", std::strerror(output_fault)));
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace queen::cli

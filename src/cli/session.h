@@ -64,8 +64,12 @@ class Session {
   int ShowMeasured(bool refresh, const std::function<client::Admin::Json()>& ask,
                    const std::function<int(const JsonValue&)>& show);
 
-  // Prints a text on standard output.
-  static void Print(const std::string& text);
+  // Prints a text on standard output; false if it, or one before it, could not be written.
+  static bool Print(const std::string& text);
+
+  // The exit code of a command that ends with `code`: one whose output was lost has failed, and
+  // says so. Where the reader went away (`| head`) he has seen enough.
+  static int Ended(int code);
 
  private:
   client::Options ClientOptions(int rounds) const;
