@@ -35,14 +35,15 @@ int List(Session& session, DlqOptions& options) {
                  {"PARTITION"},
                  {"GROUP"},
                  {"TRIES", true},
+                 {"PARTITION ID"},
                  {"TRANSACTION"},
                  {"ERROR"}});
     int64_t shown = 0;
     for (const JsonValue& letter : JsonElements(root.Find("messages"))) {
       table.Add({ShowTime(TextAt(letter, "failedAt")), TextAt(letter, "queue"),
                  TextAt(letter, "partition"), TextAt(letter, "consumerGroup"),
-                 ShowCount(CountAt(letter, "retryCount")), TextAt(letter, "transactionId"),
-                 OrDash(TextAt(letter, "errorMessage"))});
+                 ShowCount(CountAt(letter, "retryCount")), TextAt(letter, "partitionId"),
+                 TextAt(letter, "transactionId"), OrDash(TextAt(letter, "errorMessage"))});
       ++shown;
     }
     if (shown == 0) {
@@ -128,7 +129,7 @@ std::vector<Option> FilterOptions(DlqOptions& options) {
           {"-g,--group", "NAME", "only of this consumer group", &filter.group, {}, Offer::kGroup},
           {"--from", "TIME", "failed at or after", &filter.from},
           {"--to", "TIME", "failed before", &filter.to},
-          {"-n,--limit", "N", "at most so many", NumberTarget{&options.limit}}};
+          {"-n,--limit", "N", "at most so many", AtLeastOne(&options.limit)}};
 }
 
 }  // namespace

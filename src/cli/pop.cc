@@ -120,7 +120,7 @@ Command PopCommand() {
       "look without taking), fail and dlq say that it failed, keep leaves it leased. What cannot\n"
       "be printed is handed back.\n",
       {{"QUEUE", "", &options->queue, true, Offer::kQueue}},
-      {{"-n,--batch", "N", "most messages (1)", NumberTarget{&options->batch, 10'000}},
+      {{"-n,--batch", "N", "most messages (1)", AtLeastOne(&options->batch, 10'000)},
        {"-p,--partition", "NAME", "this one only", &options->partition},
        {"-g,--group", "NAME", "as this consumer group", &options->group, {}, Offer::kGroup},
        {"-w,--wait", "SECONDS", "wait for a message", NumberTarget{&options->wait_seconds, 600}},
@@ -131,11 +131,11 @@ Command PopCommand() {
         {"ack", "return", "fail", "dlq", "keep"}},
        {"--error", "TEXT", "why, with --then fail or dlq", &options->error},
        {"--partitions", "N", "take from up to so many at once (1)",
-        NumberTarget{&options->partitions, 10'000}},
+        AtLeastOne(&options->partitions, 10'000)},
        {"--subscription-mode", "MODE", "where a new group starts", &options->mode, {"all", "new"}},
        {"--subscription-from", "TIME", "or a time, such as \"10m ago\"", &options->from},
        {"--lease", "SECONDS", "the length of the lease",
-        NumberTarget{&options->lease_seconds, 86'400}}},
+        AtLeastOne(&options->lease_seconds, 86'400)}},
       [options](Session& session) { return Pop(session, *options); },
   };
 }

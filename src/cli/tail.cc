@@ -125,7 +125,7 @@ Command TailCommand() {
       {{"-p,--partition", "NAME", "this one only", &options->partition},
        {"--all", "", "begin with the oldest message that is stored", &options->all},
        {"--from", "TIME", "begin there: a time, or \"10m ago\"", &options->from},
-       {"-n,--count", "N", "end after so many", NumberTarget{&options->count}},
+       {"-n,--count", "N", "end after so many", AtLeastOne(&options->count)},
        {"-g,--group",
         "NAME",
         "read as this group, which is kept and goes on where it was",

@@ -265,7 +265,7 @@ Command TopCommand() {
       {},
       {{"-i,--interval", "SECONDS", "between two tables (2)",
         NumberTarget{&options->interval_seconds, 3'600}},
-       {"-n,--count", "N", "end after so many tables", NumberTarget{&options->count}},
+       {"-n,--count", "N", "end after so many tables", AtLeastOne(&options->count)},
        {"--sort",
         "BY",
         "push, depth, lag or name (push)",

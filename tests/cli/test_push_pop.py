@@ -48,6 +48,20 @@ def test_push_lines_from_a_file_and_from_standard_input(cli, directory):
     assert numbers == [{"n": n} for n in range(3000)] + [1, 2]
 
 
+def test_what_is_no_file_fails(cli, directory):
+    assert "Is a directory" in cli("push", "none", "--file", directory, code=1).err
+    assert "No such file" in cli("push", "none", "--file", f"{directory}/none", code=1).err
+
+
+def test_lines_of_any_length(cli, directory):
+    """Also longer than what is read at once, and a last one without an end."""
+    path = f"{directory}/long"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(json.dumps("x" * length) for length in (0, 65533, 65534, 65535, 200_000, 1)))
+    cli("push", "long", "--file", path)
+    assert [len(m["data"]) for m in cli("pop", "long", "-n", 9, "-o", "json").lines()] == [0, 65533, 65534, 65535, 200_000, 1]
+
+
 def test_envelopes(cli):
     lines = [{"payload": 1, "partition": "a", "transactionId": "t1", "headers": {"x": "y"}},
              {"payload": 2, "partition": "b", "queue": "elsewhere"}]
