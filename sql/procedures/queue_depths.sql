@@ -1,6 +1,6 @@
--- requires: lanes
--- How many messages each group of the given queues has still to consume, by queen.lanes. Looks at one page of partitions,
--- in the order of p_queues and of their ids, behind partition p_after of the first queue; the caller adds the pages up.
+-- requires: is_tail, lanes
+-- How many messages each group of the given queues has still to consume, by queen.lanes. The groups of
+-- `queen tail` are no consumers and have no row. Looks at one page of partitions, in the order of p_queues and of their ids, behind partition p_after of the first queue; the caller adds the pages up.
 -- Rows per queue on the page: one with group_id NULL about everything that is stored, and one per group
 -- with how long it has done nothing there (idle_ms). next_queue, next_after: where the next page
 -- begins, the same in every row; NULL, or no row at all, at the end.
@@ -34,7 +34,9 @@ BEGIN
                                                 max(l.changed_at))) * 1000)::bigint,
            v_last.queue_id, v_last.id
     FROM queen.lanes(v_ids, NULL, v_now) l
-    WHERE l.seq_end > 0 GROUP BY l.queue_id, l.group_id;
+    WHERE l.seq_end > 0
+      AND NOT EXISTS (SELECT FROM queen.groups g WHERE g.id = l.group_id AND queen.is_tail(g.name) OFFSET 0)
+    GROUP BY l.queue_id, l.group_id;
     IF NOT FOUND AND v_last.id IS NOT NULL THEN  -- a page of empty partitions
         RETURN QUERY SELECT NULL::int, NULL::int, NULL::bigint, NULL::bigint, v_last.queue_id, v_last.id;
     END IF;

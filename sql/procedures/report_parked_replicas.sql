@@ -5,20 +5,26 @@ CREATE OR REPLACE FUNCTION queen.report_parked_replicas(p_from timestamptz, p_to
                                                         p_queue text, p_namespace text, p_task text,
                                                         p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
-    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
-    page AS MATERIALIZED (
-        SELECT ARRAY(SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
-                                                           p_limit, p_offset) b) AS queues FROM r),
-    parked AS (
-        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.queue, k.hostname,
-               k.port, sum(m.parked_sum::float8 / greatest(k.looks, 1)) AS parked, max(m.parked_max) AS parked_max
-        FROM r CROSS JOIN page
-        JOIN queen.queue_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
+    WITH page AS MATERIALIZED (
+        SELECT t.from_time, t.to_time, ARRAY(
+            SELECT b.queue FROM queen.busy_queues(t.from_time, t.to_time, p_queue, p_namespace, p_task,
+                                                  p_limit, p_offset) b) AS queues
+        FROM queen.report_range(p_from, p_to, p_minutes) t),
+    minutes AS MATERIALIZED (
+        SELECT m.minute, m.queue, k.hostname, k.port, m.parked_sum::float8 / greatest(k.looks, 1) AS parked, m.parked_max
+        FROM page
+        JOIN queen.queue_minutes m ON m.minute >= date_trunc('minute', page.from_time) AND m.minute < page.to_time
                                   AND m.queue = ANY (page.queues) AND m.parked_sum > 0
-        JOIN queen.broker_minutes k ON k.minute = m.minute AND k.broker = m.broker
+        JOIN queen.broker_minutes k ON k.minute = m.minute AND k.broker = m.broker),
+    lines AS MATERIALIZED (SELECT DISTINCT m.queue, m.hostname, m.port FROM minutes m),
+    r AS MATERIALIZED (
+        SELECT x.* FROM page, queen.lines_range(page.from_time, page.to_time, p_minutes, (SELECT count(*) FROM lines)) x),
+    parked AS (
+        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.queue, m.hostname,
+               m.port, sum(m.parked) AS parked, max(m.parked_max) AS parked_max
+        FROM r CROSS JOIN minutes m
         GROUP BY 1, 2, 3, 4
-    ),
-    lines AS (SELECT DISTINCT p.queue, p.hostname, p.port FROM parked p)
+    )
     SELECT json_build_object(
         'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
         'bucketMinutes', r.minutes,

@@ -30,7 +30,7 @@ $$;
 
 -- A page of partitions, as they are at this moment. By name within their queues, in the order the queues were made;
 -- p_by_lag: only those that lagged when it was last measured, the one whose message waits longest first. p_queue NULL:
--- of all queues. NULL: no such queue.
+-- of all queues. total is that of the whole list, as last measured. NULL: no such queue.
 CREATE OR REPLACE FUNCTION queen.report_partitions(p_queue text, p_by_lag boolean, p_limit int, p_offset int)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -59,8 +59,13 @@ BEGIN
                        WHERE v_queue_id IS NULL OR p.queue_id = v_queue_id
                        ORDER BY p.queue_id, p.name LIMIT p_limit OFFSET p_offset);
     END IF;
-    SELECT coalesce(sum(s.partitions), 0) INTO v_total FROM queen.queue_stats s JOIN queen.queues q ON q.id = s.queue_id
-    WHERE v_queue_id IS NULL OR s.queue_id = v_queue_id;
+    IF p_by_lag THEN
+        SELECT count(DISTINCT l.partition_id) INTO v_total FROM queen.lane_lags l
+        WHERE v_queue_id IS NULL OR l.queue_id = v_queue_id;
+    ELSE
+        SELECT coalesce(sum(s.partitions), 0) INTO v_total FROM queen.queue_stats s JOIN queen.queues q ON q.id = s.queue_id
+        WHERE v_queue_id IS NULL OR s.queue_id = v_queue_id;
+    END IF;
     RETURN (
         SELECT json_build_object('partitions', coalesce(json_agg(json_build_object(
                    'id', queen.partition_uuid(p.id), 'name', p.name, 'queue', q.name, 'namespace', q.namespace, 'task', q.task,

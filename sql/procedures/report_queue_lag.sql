@@ -4,12 +4,16 @@
 CREATE OR REPLACE FUNCTION queen.report_queue_lag(p_from timestamptz, p_to timestamptz, p_minutes int, p_queue text,
                                                   p_namespace text, p_task text, p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
+    WITH page AS MATERIALIZED (
+        SELECT t.from_time, t.to_time, ARRAY(
+            SELECT b.queue FROM queen.busy_queues(t.from_time, t.to_time, p_queue, p_namespace, p_task,
+                                                  p_limit, p_offset) b) AS queues
+        FROM queen.report_range(p_from, p_to, p_minutes) t)
     SELECT coalesce(json_agg(json_build_object(
         'bucketTime', queen.api_time(x.bucket), 'queueName', queen.shown_queue(x.queue),
         'popCount', x.popped, 'avgLagMs', coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0),
         'maxLagMs', x.age_max_ms) ORDER BY x.bucket DESC, x.queue), '[]')
-    FROM queen.report_range(p_from, p_to, p_minutes) r
-    CROSS JOIN LATERAL queen.queue_points(r.from_time, r.to_time, r.minutes, ARRAY(
-        SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
-                                              p_limit, p_offset) b)) x
+    FROM page
+    CROSS JOIN LATERAL queen.lines_range(page.from_time, page.to_time, p_minutes, cardinality(page.queues)) r
+    CROSS JOIN LATERAL queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x
 $$;

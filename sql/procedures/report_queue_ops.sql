@@ -4,10 +4,13 @@
 CREATE OR REPLACE FUNCTION queen.report_queue_ops(p_from timestamptz, p_to timestamptz, p_minutes int, p_queue text,
                                                   p_namespace text, p_task text, p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
-    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
-    page AS MATERIALIZED (
-        SELECT ARRAY(SELECT b.queue FROM queen.busy_queues(r.from_time, r.to_time, p_queue, p_namespace, p_task,
-                                                           p_limit, p_offset) b) AS queues FROM r)
+    WITH page AS MATERIALIZED (
+        SELECT t.from_time, t.to_time, ARRAY(
+            SELECT b.queue FROM queen.busy_queues(t.from_time, t.to_time, p_queue, p_namespace, p_task,
+                                                  p_limit, p_offset) b) AS queues
+        FROM queen.report_range(p_from, p_to, p_minutes) t),
+    r AS MATERIALIZED (
+        SELECT x.* FROM page, queen.lines_range(page.from_time, page.to_time, p_minutes, cardinality(page.queues)) x)
     SELECT json_build_object(
         'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
         'bucketMinutes', r.minutes,

@@ -1,14 +1,23 @@
--- The time a report is about. Without p_to it ends now, without p_from it begins an hour before its end.
--- Its points are p_minutes wide, or as the length asks for: an hour by minutes, a week by hours. There are at
--- most about 1,500 of them; where that is too few for p_minutes they are wider.
-CREATE OR REPLACE FUNCTION queen.report_range(p_from timestamptz, p_to timestamptz, p_minutes int)
+-- The time a report is about, and how wide its points are. Without p_to it ends now, without p_from it begins an hour
+-- before its end. The points are p_minutes wide, or as the length asks for: an hour by minutes, a week by hours. They
+-- are wider where there would be more than 1,500 of them, or more than 10,000 for p_lines lines together: a page is
+-- bounded, whatever is asked for.
+CREATE OR REPLACE FUNCTION queen.lines_range(p_from timestamptz, p_to timestamptz, p_minutes int, p_lines bigint)
 RETURNS TABLE (from_time timestamptz, to_time timestamptz, minutes int) LANGUAGE sql STABLE AS $$
+    -- the first point may begin before the range, and a minute counts that lies half in it: one point less, one minute more
     SELECT r.from_time, r.to_time, greatest(coalesce(p_minutes,
                CASE WHEN r.length <= 60 THEN 1 WHEN r.length <= 360 THEN 5 WHEN r.length <= 1440 THEN 15
-                    WHEN r.length <= 10080 THEN 60 ELSE 360 END), ceil(r.length / 1500), 1)::int
+                    WHEN r.length <= 10080 THEN 60 ELSE 360 END),
+               ceil((r.length + 1) / (least(1500, greatest(2, 10000 / greatest(p_lines, 1))) - 1)), 1)::int
     FROM (SELECT t.from_time, t.to_time, extract(epoch FROM t.to_time - t.from_time) / 60 AS length
           FROM (SELECT coalesce(p_from, n.to_time - interval '1 hour') AS from_time, n.to_time
                 FROM (SELECT coalesce(p_to, clock_timestamp()) AS to_time OFFSET 0) n) t) r
+$$;
+
+-- That of a report with one line.
+CREATE OR REPLACE FUNCTION queen.report_range(p_from timestamptz, p_to timestamptz, p_minutes int)
+RETURNS TABLE (from_time timestamptz, to_time timestamptz, minutes int) LANGUAGE sql STABLE AS $$
+    SELECT r.from_time, r.to_time, r.minutes FROM queen.lines_range(p_from, p_to, p_minutes, 1) r
 $$;
 
 -- The points of that time, in order: where each begins, and how many of its seconds lie within the range and

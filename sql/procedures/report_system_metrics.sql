@@ -12,7 +12,13 @@ $$;
 CREATE OR REPLACE FUNCTION queen.report_system_metrics(p_from timestamptz, p_to timestamptz, p_minutes int,
                                                        p_hostname text, p_port int)
 RETURNS json LANGUAGE sql STABLE AS $$
-    WITH r AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
+    WITH t AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
+    brokers AS MATERIALIZED (
+        SELECT DISTINCT m.hostname, m.port
+        FROM t JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', t.from_time) AND m.minute < t.to_time
+        WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)),
+    r AS MATERIALIZED (  -- a point is as long as two of others
+        SELECT x.* FROM t, queen.lines_range(t.from_time, t.to_time, p_minutes, 2 * (SELECT count(*) FROM brokers)) x),
     minutes AS MATERIALIZED (
         SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.seen_at,
                m.hostname, m.port, m.looks, m.cpu_user_micros / (100 * s.passed) AS cpu_user,
@@ -69,7 +75,6 @@ RETURNS json LANGUAGE sql STABLE AS $$
             'event_loop', json_build_object('lag_ms', z)) AS metrics
         FROM queen.gauge_json(0, 0, 0, 0, 0) z
     ),
-    brokers AS (SELECT DISTINCT p.hostname, p.port FROM points p),
     replicas AS (
         SELECT b.hostname, b.port, json_agg(json_build_object(
             'timestamp', queen.api_time(k.bucket), 'sampleCount', coalesce(p.looks, 0),

@@ -1,8 +1,9 @@
--- requires: first_seq_at
+-- requires: first_seq_at, is_tail
 -- Retention. Looks at the next p_partitions partitions behind p_after and removes segments whose messages
 -- have all expired, oldest first, at most about p_limit messages a partition, their dedup rows with them:
 --   retentionSeconds and maxWaitTimeSeconds by age; completedRetentionSeconds by age and when every group
---   of the queue has passed (a group without progress counts with its start; no group, no deletion).
+--   of the queue has passed (a group without progress counts with its start; no group, no deletion;
+--   that of a `queen tail` is none).
 -- A partition's newest segment is blanked instead, once it is the only one: its end and its clock are what
 -- the next push builds on. That push reads neither payloads nor txns of it, and the row itself is never
 -- locked by a push, so neither waits. Call again with next_after until it is NULL.
@@ -44,7 +45,7 @@ BEGIN
                 LEFT JOIN LATERAL (
                     SELECT r.cursor FROM queen.progress r WHERE r.partition_id = p.id AND r.group_id = g.id
                     ORDER BY r.epoch DESC LIMIT 1) s ON true
-                WHERE g.queue_id = q.id AND q.completed_retention_seconds > 0) g ON true
+                WHERE g.queue_id = q.id AND q.completed_retention_seconds > 0 AND NOT queen.is_tail(g.name)) g ON true
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN coalesce(q.retention_enabled, true) AND q.retention_seconds > 0
                             THEN queen.first_seq_at(p.id, v_now - q.retention_seconds * interval '1 second') END AS old_end,

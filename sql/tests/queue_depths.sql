@@ -58,6 +58,10 @@ BEGIN
     ASSERT test.depths(ARRAY[test.queue('depth')], 1000) = 'depth/*=2 depth/all=2 depth/new=2 depth/time=0',
         test.depths(ARRAY[test.queue('depth')], 1000);
 
+    -- a tail looks on: it is no consumer
+    PERFORM test.groupid('depth', 'queen-tail-1');
+    ASSERT test.depths(ARRAY[test.queue('depth')], 1000) = 'depth/*=2 depth/all=2 depth/new=2 depth/time=0', 'tails do not count';
+
     -- pages of any size add up to the same, over several queues, empty ones and such as are gone
     FOR i IN 1..20 LOOP PERFORM test.push(test.partition('depth.many', 'p' || i), i); END LOOP;
     PERFORM test.groupid('depth.many', 'g');

@@ -1,11 +1,18 @@
 #include "admin/admin_pool.h"
 
+#include <algorithm>
+
 namespace queen::admin {
 namespace {
+
+// Long enough for a try to connect after PostgreSQL was started again.
+constexpr int64_t kDownWaitMs = 1'000;
 
 pg::Pool::Options OptionsOf(int connections) {
   pg::Pool::Options options;
   options.connections = connections;
+  options.pages_max = std::max(1, connections / 2);
+  options.down_wait_ms = kDownWaitMs;
   return options;
 }
 
@@ -26,18 +33,26 @@ void AdminPool::Close(UniqueFunction<void()> done) {
 }
 
 void AdminPool::Execute(Loop& caller, pg::Batch batch, pg::BatchCallback callback) {
+  Send(&pg::Pool::Execute, caller, std::move(batch), std::move(callback));
+}
+
+void AdminPool::ExecutePage(Loop& caller, pg::Batch batch, pg::BatchCallback callback) {
+  Send(&pg::Pool::ExecutePage, caller, std::move(batch), std::move(callback));
+}
+
+void AdminPool::Send(Way way, Loop& caller, pg::Batch batch, pg::BatchCallback callback) {
   pg::BatchCallback answer = [&caller,
                               callback = std::move(callback)](pg::BatchResult result) mutable {
     caller.Post([callback = std::move(callback), result = std::move(result)]() mutable {
       callback(std::move(result));
     });
   };
-  loop_.Post([this, batch = std::move(batch), answer = std::move(answer)]() mutable {
+  loop_.Post([this, way, batch = std::move(batch), answer = std::move(answer)]() mutable {
     if (!started_) {
       answer(pg::NotSent(Status(Code::kDatabaseUnavailable, "The database is not ready yet")));
       return;
     }
-    pool_.Execute(std::move(batch), std::move(answer));
+    (pool_.*way)(std::move(batch), std::move(answer));
   });
 }
 

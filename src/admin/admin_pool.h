@@ -20,6 +20,8 @@ class AdminPool {
 
   // Any thread. `callback` runs on `caller`, unless that loop has ended.
   void Execute(Loop& caller, pg::Batch batch, pg::BatchCallback callback);
+  // The same for a report, which may be slow: all reports together have half of the connections.
+  void ExecutePage(Loop& caller, pg::Batch batch, pg::BatchCallback callback);
 
   Loop& loop() { return loop_; }
   // On the loop's thread.
@@ -27,6 +29,10 @@ class AdminPool {
   size_t waiting() const { return pool_.waiting(); }
 
  private:
+  using Way = void (pg::Pool::*)(pg::Batch batch, pg::BatchCallback callback);
+
+  void Send(Way way, Loop& caller, pg::Batch batch, pg::BatchCallback callback);
+
   Loop& loop_;
   pg::Pool pool_;
   bool started_ = false;

@@ -82,20 +82,20 @@ bool ReadBool(const std::vector<Rows>& rows) { return rows[0].Bool(0, 0); }
 }  // namespace
 
 template <typename T, typename Read>
-void AsyncQueueManager::Ask(const pg::Batch& batch, Read read, Done<T> done, int tries) {
+void AsyncQueueManager::Ask(const pg::Batch& batch, Read read, Done<T> done, Way way, int tries) {
   here_.AssertOwner();
-  pool_.Execute(here_, batch,
-                [this, batch, read, done = std::move(done), tries,
+  auto answer = [this, batch, read, done = std::move(done), way, tries,
                  alive = std::weak_ptr(alive_)](const pg::BatchResult& result) mutable {
-                  if (alive.expired()) return;
-                  if (result.ok()) {
-                    done(Result<T>(read(result.rows)));
-                  } else if (result.status.code() == Code::kDatabaseRetry && tries > 1) {
-                    Ask<T>(batch, read, std::move(done), tries - 1);
-                  } else {
-                    done(Result<T>(result.status));
-                  }
-                });
+    if (alive.expired()) return;
+    if (result.ok()) {
+      done(Result<T>(read(result.rows)));
+    } else if (result.status.code() == Code::kDatabaseRetry && tries > 1) {
+      Ask<T>(batch, read, std::move(done), way, tries - 1);
+    } else {
+      done(Result<T>(result.status));
+    }
+  };
+  (pool_.*way)(here_, batch, std::move(answer));
 }
 
 // ---- queues
@@ -426,7 +426,8 @@ void AsyncQueueManager::Report(ReportRequest request, Done<std::string> done) {
     if (rows[0].empty() || rows[0].IsNull(0, 0)) return Status(Code::kNotFound);
     return TextAt(rows[0], 0, 0);
   };
-  Ask(pg::Batch(request.statement, std::move(request.params)), read, std::move(done));
+  Ask(pg::Batch(request.statement, std::move(request.params)), read, std::move(done),
+      &AdminPool::ExecutePage);
 }
 
 void AsyncQueueManager::RefreshStats(Done<bool> done) {

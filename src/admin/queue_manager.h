@@ -61,9 +61,12 @@ class AsyncQueueManager final : public QueueManager {
   // A change of many rows may meet leases of the same rows in another order: PostgreSQL ends one.
   static constexpr int kTries = 5;
 
+  using Way = void (AdminPool::*)(Loop& caller, pg::Batch batch, pg::BatchCallback callback);
+
   // `read` makes the result of the rows of a batch that succeeded.
   template <typename T, typename Read>
-  void Ask(const pg::Batch& batch, Read read, Done<T> done, int tries = kTries);
+  void Ask(const pg::Batch& batch, Read read, Done<T> done, Way way = &AdminPool::Execute,
+           int tries = kTries);
   // Where a step of ClearQueue begins.
   struct ClearPlace {
     int32_t after = 0;

@@ -79,7 +79,7 @@ Status TakeBodyFilters(const JsonValue& body, DeadLetterFilter& filter) {
   return TakeBodyTime(body, "to", filter.to_micros);
 }
 
-// As the numbers of pages: out of range is moved into it.
+// Too large a number is as good as the largest; none or less is no wish that could be done.
 Status TakeLimit(const http::Query& query, const JsonValue& body, int32_t& limit) {
   const JsonValue said = body.Find("limit");
   const Result<int64_t> number =
@@ -89,7 +89,8 @@ Status TakeLimit(const http::Query& query, const JsonValue& body, int32_t& limit
                                               ? number.status().message()
                                               : "limit " + number.status().message());
   }
-  limit = static_cast<int32_t>(std::clamp<int64_t>(*number, 1, kDeadLetterChangesMax));
+  if (*number < 1) return Status(Code::kInvalidRequest, "limit must be at least 1");
+  limit = static_cast<int32_t>(std::min<int64_t>(*number, kDeadLetterChangesMax));
   return Status::Ok();
 }
 
@@ -154,7 +155,7 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
   context.admin.ListDeadLetters(*filter, [&context, page = filter->page, reply = std::move(reply)](
                                              Result<Listed<DeadLetter>> listed) mutable {
     if (!listed.ok()) return reply.SendError(listed.status());
-    reply.SendIfRoom(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
+    reply.SendPage(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
   });
 }
 

@@ -45,7 +45,7 @@ void HandleExplainLane(const Context& context, const http::Request& request, htt
                                               const std::string& belief) mutable {
           report.pop_back();  // the closing brace
           report += ",\"broker\":" + belief + "}";
-          reply.SendIfRoom(http::Response::Json(200, std::move(report)));
+          reply.SendPage(http::Response::Json(200, std::move(report)));
         });
       });
 }

@@ -185,7 +185,7 @@ void HandleGetMessage(const Context& context, const http::Request& request, http
                                     reply =
                                         std::move(reply)](Result<StoredMessage> message) mutable {
     if (!message.ok()) return reply.SendError(WithText(message.status(), kMissing));
-    reply.SendIfRoom(http::Response::Json(200, WriteMessage(*message, partition, context.cipher)));
+    reply.SendPage(http::Response::Json(200, WriteMessage(*message, partition, context.cipher)));
   });
 }
 

@@ -9,7 +9,7 @@ namespace queen::api {
 
 void HandleMetrics(const Context& context, const http::Request& /*request*/, http::Reply reply) {
   context.metrics(MetricsFormat::kJson, [reply = std::move(reply)](std::string json) mutable {
-    reply.SendIfRoom(http::Response::Json(200, std::move(json)));
+    reply.SendPage(http::Response::Json(200, std::move(json)));
   });
 }
 
@@ -18,7 +18,7 @@ void HandlePrometheus(const Context& context, const http::Request& /*request*/, 
     http::Response response;
     response.content_type = metrics::kPrometheusContentType;
     response.body = std::move(text);
-    reply.SendIfRoom(std::move(response));
+    reply.SendPage(std::move(response));
   });
 }
 

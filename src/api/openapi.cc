@@ -8,7 +8,7 @@
 namespace queen::api {
 
 void HandleOpenApi(http::Reply reply) {
-  reply.SendIfRoom(http::Response::Json(200, std::string(OpenApiDocument())));
+  reply.SendPage(http::Response::Json(200, std::string(OpenApiDocument())));
 }
 
 }  // namespace queen::api

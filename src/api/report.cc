@@ -10,7 +10,7 @@ void SendReport(const Context& context, const pg::Statement& statement, pg::Para
       {statement, std::move(params)},
       [reply = std::move(reply), missing = std::move(missing)](Result<std::string> report) mutable {
         if (report.ok()) {
-          return reply.SendIfRoom(http::Response::Json(200, *std::move(report)));
+          return reply.SendPage(http::Response::Json(200, *std::move(report)));
         }
         const bool absent = report.status().code() == Code::kNotFound;
         reply.SendError(absent ? Status(Code::kNotFound, missing) : report.status());

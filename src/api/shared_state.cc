@@ -9,7 +9,7 @@ namespace queen::api {
 void HandleSharedState(const Context& context, const http::Request& /*request*/,
                        http::Reply reply) {
   context.shared_state([reply = std::move(reply)](std::string json) mutable {
-    reply.SendIfRoom(http::Response::Json(200, std::move(json)));
+    reply.SendPage(http::Response::Json(200, std::move(json)));
   });
 }
 

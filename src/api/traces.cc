@@ -190,7 +190,7 @@ void HandleListTraces(const Context& context, const http::Request& request, http
   context.admin.ListTraces(*partition, std::string(request.Param("transactionId")),
                            [reply = std::move(reply)](Result<std::vector<Trace>> traces) mutable {
                              if (!traces.ok()) return reply.SendError(traces.status());
-                             reply.SendIfRoom(http::Response::Json(200, WriteTraces(*traces)));
+                             reply.SendPage(http::Response::Json(200, WriteTraces(*traces)));
                            });
 }
 
@@ -202,7 +202,7 @@ void HandleListTracesByName(const Context& context, const http::Request& request
       std::string(request.Param("name")), *page,
       [page = *page, reply = std::move(reply)](Result<Listed<Trace>> listed) mutable {
         if (!listed.ok()) return reply.SendError(listed.status());
-        reply.SendIfRoom(http::Response::Json(200, WriteNamedTraces(*listed, page)));
+        reply.SendPage(http::Response::Json(200, WriteNamedTraces(*listed, page)));
       });
 }
 
@@ -212,7 +212,7 @@ void HandleListTraceNames(const Context& context, const http::Request& request, 
   context.admin.ListTraceNames(
       *page, [page = *page, reply = std::move(reply)](Result<Listed<TraceName>> listed) mutable {
         if (!listed.ok()) return reply.SendError(listed.status());
-        reply.SendIfRoom(http::Response::Json(200, WriteTraceNames(*listed, page)));
+        reply.SendPage(http::Response::Json(200, WriteTraceNames(*listed, page)));
       });
 }
 

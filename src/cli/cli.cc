@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/json_reader.h"
+#include "base/utf8.h"
 #include "cli/completion.h"
 #include "cli/families.h"
 #include "cli/json_text.h"
 #include "cli/parse.h"
 #include "cli/session.h"
+#include "cli/units.h"
 #include "config/settings.h"
 
 namespace queen::cli {
@@ -98,7 +101,10 @@ std::vector<std::string> AskNames(const config::Environment& environment, Offer 
   if (!root.ok()) return {};
   std::vector<std::string> names;
   const JsonValue list = offer == Offer::kQueue ? root->Find("queues") : *root;
-  for (const JsonValue& entry : JsonElements(list)) names.push_back(TextAt(entry, "name"));
+  for (const JsonValue& entry : JsonElements(list)) {
+    const std::string name = TextAt(entry, "name");
+    if (Printable(name) == name) names.push_back(name);  // others cannot be typed either
+  }
   return names;
 }
 
@@ -116,6 +122,38 @@ int CompleteWords(const Command& tree, const std::vector<std::string>& words,
   return kDone;
 }
 
+// `word` with a ? for each byte that is not ASCII.
+std::string Readable(std::string word) {
+  std::ranges::replace_if(
+      word, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
+  return Printable(word);
+}
+
+int Run(const std::vector<std::string>& words, const config::Environment& environment) {
+  SharedOptions shared;
+  const Command tree = Tree(shared);
+  if (IsCompletion(words)) {
+    return CompleteWords(tree, {words.begin() + 1, words.end()}, environment);
+  }
+  for (const std::string& word : words) {
+    if (IsValidUtf8(word)) continue;
+    Say(fmt::format("queen: an argument is not UTF-8: {}\n", Readable(word)));
+    return kUsage;
+  }
+  const Parsed parsed = Parse(tree, words);
+  if (parsed.wants_help) {
+    Session::Print(HelpOf(*parsed.command, parsed.path) + "\n" + std::string(kExitCodes));
+    return kDone;
+  }
+  if (!parsed.problem.empty()) {
+    Say(fmt::format("queen: {}\nTry `queen {} --help`.\n", parsed.problem, parsed.path));
+    return kUsage;
+  }
+  Session session(shared, environment);
+  if (!session.problem().empty()) return session.Fail(session.problem(), kUsage);
+  return parsed.command->run(session);
+}
+
 }  // namespace
 
 std::vector<config::OtherCommand> Commands() {
@@ -129,23 +167,7 @@ bool IsCompletion(const std::vector<std::string>& words) {
 }
 
 int RunCli(const std::vector<std::string>& words, const config::Environment& environment) {
-  SharedOptions shared;
-  const Command tree = Tree(shared);
-  if (IsCompletion(words)) {
-    return CompleteWords(tree, {words.begin() + 1, words.end()}, environment);
-  }
-  const Parsed parsed = Parse(tree, words);
-  if (parsed.wants_help) {
-    Session::Print(HelpOf(*parsed.command, parsed.path) + "\n" + std::string(kExitCodes));
-    return kDone;
-  }
-  if (!parsed.problem.empty()) {
-    fmt::print(stderr, "queen: {}\nTry `queen {} --help`.\n", parsed.problem, parsed.path);
-    return kUsage;
-  }
-  Session session(shared, environment);
-  if (!session.problem().empty()) return session.Fail(session.problem(), kUsage);
-  return parsed.command->run(session);
+  return Session::Ended(Run(words, environment));
 }
 
 }  // namespace queen::cli

@@ -15,11 +15,16 @@ class Session;
 // What a shell offers in the place of a value.
 enum class Offer { kNothing, kFile, kQueue, kGroup };
 
-// Where a value goes. A number is checked against 0..max.
+// Where a value goes. A number is checked against min..max.
 struct NumberTarget {
   int64_t* value;
   int64_t max = INT64_MAX;
+  int64_t min = 0;
 };
+
+// For "at most so many", where none at all would be no wish.
+inline NumberTarget AtLeastOne(int64_t* value, int64_t max = INT64_MAX) { return {value, max, 1}; }
+
 using Target = std::variant<std::string*, bool*, NumberTarget, std::vector<std::string>*>;
 
 struct Option {

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kBash = R"(# Completion of queen for bash: source it, or put it into
 # /usr/share/bash-completion/completions/queen. Written by `queen completion bash`.
 _queen() {
-    local line
+    local line word
     COMPREPLY=()
     while IFS= read -r line; do
         if [ "$line" = ":files" ]; then
@@ -16,7 +16,8 @@ _queen() {
             mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
             return
         fi
-        COMPREPLY+=("${line%%$'\t'*}")
+        printf -v word %q "${line%%$'\t'*}"
+        COMPREPLY+=("$word")
     done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -F _queen queen

@@ -35,14 +35,15 @@ int List(Session& session, DlqOptions& options) {
                  {"PARTITION"},
                  {"GROUP"},
                  {"TRIES", true},
+                 {"PARTITION ID"},
                  {"TRANSACTION"},
                  {"ERROR"}});
     int64_t shown = 0;
     for (const JsonValue& letter : JsonElements(root.Find("messages"))) {
       table.Add({ShowTime(TextAt(letter, "failedAt")), TextAt(letter, "queue"),
                  TextAt(letter, "partition"), TextAt(letter, "consumerGroup"),
-                 ShowCount(CountAt(letter, "retryCount")), TextAt(letter, "transactionId"),
-                 OrDash(TextAt(letter, "errorMessage"))});
+                 ShowCount(CountAt(letter, "retryCount")), TextAt(letter, "partitionId"),
+                 TextAt(letter, "transactionId"), OrDash(TextAt(letter, "errorMessage"))});
       ++shown;
     }
     if (shown == 0) {
@@ -107,7 +108,7 @@ int RunBulk(Session& session, DlqOptions& options, const Bulk& bulk) {
       options.filter.limit = std::min(kStep, goal - done);
       const auto reply = (session.admin().*bulk.call)(options.filter);
       if (!reply.ok()) {
-        if (done > 0) fmt::print(stderr, "queen: after {} dead letters:\n", ShowCount(done));
+        if (done > 0) Say(fmt::format("queen: after {} dead letters:\n", ShowCount(done)));
         return session.Fail(reply.error());
       }
       const auto root = ParseJson(*reply);
@@ -128,7 +129,7 @@ std::vector<Option> FilterOptions(DlqOptions& options) {
           {"-g,--group", "NAME", "only of this consumer group", &filter.group, {}, Offer::kGroup},
           {"--from", "TIME", "failed at or after", &filter.from},
           {"--to", "TIME", "failed before", &filter.to},
-          {"-n,--limit", "N", "at most so many", NumberTarget{&options.limit}}};
+          {"-n,--limit", "N", "at most so many", AtLeastOne(&options.limit)}};
 }
 
 }  // namespace

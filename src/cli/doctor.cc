@@ -142,6 +142,8 @@ int Doctor(Session& session) {
   }
   const bool good = std::ranges::none_of(findings, IsTrouble);
   session.json() ? PrintJson(findings, good) : PrintText(session, findings);
+  const bool no_database = findings.front().level == Level::kBad;  // CheckBroker's
+  if (no_database) return kUnreachable;
   return good ? kDone : kFailed;
 }
 
@@ -152,7 +154,7 @@ Command DoctorCommand() {
           "check the broker and its database, and say what to do",
           "Looks at the version and the settings of PostgreSQL, clocks, disk, bloat, long\n"
           "transactions, the file buffer, maintenance and consumer groups. The exit code is 1 if\n"
-          "something is to be done.\n",
+          "something is to be done, and 3 if the broker has no database.\n",
           {},
           {},
           [](Session& session) { return Doctor(session); }};

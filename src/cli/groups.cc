@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/json_reader.h"
 #include "cli/confirm.h"
 #include "cli/families.h"
 #include "cli/json_text.h"
@@ -30,7 +31,14 @@ Cell StateCell(const std::string& state) {
 }
 
 int ShowGroups(Session& session, const GroupOptions& options) {
-  const auto ask = [&] { return session.admin().Groups(); };
+  const auto is_meant = [&](const JsonValue& group) {
+    return (options.queue.empty() || TextAt(group, "queueName") == options.queue) &&
+           (!options.lagging || CountAt(group, "totalLag") > 0);
+  };
+  const auto ask = [&] {
+    const auto all = session.admin().Groups();
+    return all.ok() ? client::Admin::Json(OnlyElements(*all, "", is_meant)) : all;
+  };
   return session.ShowMeasured(options.refresh, ask, [&](const JsonValue& root) {
     Table table({{"GROUP"},
                  {"QUEUE"},
@@ -41,9 +49,7 @@ int ShowGroups(Session& session, const GroupOptions& options) {
                  {"PARTITIONS BEHIND", true},
                  {"STARTED"}});
     for (const JsonValue& group : JsonElements(root)) {
-      if (!options.queue.empty() && TextAt(group, "queueName") != options.queue) continue;
       const int64_t lag = CountAt(group, "totalLag");
-      if (options.lagging && lag == 0) continue;
       table.Add({TextAt(group, "name"), TextAt(group, "queueName"),
                  StateCell(TextAt(group, "state")), ShowCount(CountAt(group, "members")),
                  ShowCount(lag), ShowSeconds(NumberOf(group.Find("maxTimeLag"))),
@@ -55,52 +61,72 @@ int ShowGroups(Session& session, const GroupOptions& options) {
   });
 }
 
+// Whether a report about a group is about this queue ("": about any).
+bool IsOf(const JsonValue& root, const std::string& queue) {
+  for (const JsonField& field : JsonFields(root)) {
+    if (queue.empty() || field.key == queue) return true;
+  }
+  return false;
+}
+
+int FailUnknown(const Session& session, const GroupOptions& options) {
+  return session.Fail(fmt::format("there is no consumer group {}{}", Printable(options.group),
+                                  options.queue.empty() ? "" : " on " + Printable(options.queue)),
+                      kNothing);
+}
+
 int ShowGroup(Session& session, const GroupOptions& options) {
   client::Filter page;
   if (options.limit > 0) page.limit = options.limit;
-  bool known = false;
-  const int code =
-      session.Show(session.admin().Group(options.group, page), [&](const JsonValue& root) {
-        Table table({{"QUEUE"},
-                     {"PARTITION"},
-                     {"LAG", true},
-                     {"BEHIND", true},
-                     {"CONSUMED", true},
-                     {"LEASED"},
-                     {"LAST CONSUMED"},
-                     {"CONSUMER"}});
-        for (const JsonField& queue : JsonFields(root)) {
-          const std::string name(queue.key);
-          if (!options.queue.empty() && name != options.queue) continue;
-          for (const JsonValue& partition : JsonElements(queue.value.Find("partitions"))) {
-            table.Add({name, TextAt(partition, "partition"),
-                       ShowCount(CountAt(partition, "offsetLag")),
-                       ShowSeconds(NumberOf(partition.Find("timeLagSeconds"))),
-                       ShowCount(CountAt(partition, "totalConsumed")),
-                       TruthAt(partition, "leaseActive") ? "yes" : "no",
-                       OrDash(ShowTime(TextAt(partition, "lastConsumedAt"))),
-                       OrDash(TextAt(partition, "workerId"))});
-          }
-          known = true;
-        }
-        if (known) Session::Print(table.Show(session.out()));
-        return kDone;
-      });
-  if (code == kDone && !known && !session.json()) {
-    return session.Fail("there is no consumer group " + options.group, kNothing);
-  }
-  return code;
+  const auto show = [&](const JsonValue& root) {
+    Table table({{"QUEUE"},
+                 {"PARTITION"},
+                 {"LAG", true},
+                 {"BEHIND", true},
+                 {"CONSUMED", true},
+                 {"LEASED"},
+                 {"LAST CONSUMED"},
+                 {"CONSUMER"}});
+    for (const JsonField& queue : JsonFields(root)) {
+      const std::string name(queue.key);
+      if (!options.queue.empty() && name != options.queue) continue;
+      for (const JsonValue& partition : JsonElements(queue.value.Find("partitions"))) {
+        table.Add({name, TextAt(partition, "partition"), ShowCount(CountAt(partition, "offsetLag")),
+                   ShowSeconds(NumberOf(partition.Find("timeLagSeconds"))),
+                   ShowCount(CountAt(partition, "totalConsumed")),
+                   TruthAt(partition, "leaseActive") ? "yes" : "no",
+                   OrDash(ShowTime(TextAt(partition, "lastConsumedAt"))),
+                   OrDash(TextAt(partition, "workerId"))});
+      }
+    }
+    Session::Print(table.Show(session.out()));
+    return kDone;
+  };
+  return session.Show(session.admin().Group(options.group, page), show, [&](const JsonValue& root) {
+    return IsOf(root, options.queue) ? int{kDone} : FailUnknown(session, options);
+  });
 }
 
 int DeleteGroup(Session& session, const GroupOptions& options) {
   const std::string where = options.queue.empty() ? "every queue" : options.queue;
   const std::string what = fmt::format("the positions of the group {} on {}", options.group, where);
   if (!Confirmed("Delete " + what, options.yes)) return kFailed;
+  // The broker forgets whom it never knew without a word, and also who has only begun to wait.
+  client::Filter page;
+  page.limit = 1;
+  const auto before = session.admin().Group(options.group, page);
+  if (!before.ok()) return session.Fail(before.error());
+  const auto root_before = ParseJson(*before);
+  const bool known = root_before.ok() && IsOf(*root_before, options.queue);
+  const auto show = [&](const JsonValue& root) {
+    Session::Print(fmt::format("Deleted {}: {} partitions.\n", Printable(what),
+                               ShowCount(CountAt(root, "deletedPartitions"))));
+    return kDone;
+  };
   return session.Show(session.admin().DeleteGroup(options.group, options.queue, options.keep_start),
-                      [&](const JsonValue& root) {
-                        Session::Print(fmt::format("Deleted {}: {} partitions.\n", Printable(what),
-                                                   ShowCount(CountAt(root, "deletedPartitions"))));
-                        return kDone;
+                      show, [&](const JsonValue& root) {
+                        const bool deleted = known || CountAt(root, "deletedPartitions") > 0;
+                        return deleted ? int{kDone} : FailUnknown(session, options);
                       });
 }
 
@@ -127,13 +153,16 @@ int Seek(Session& session, const SeekOptions& options) {
       return session.Fail("--offset: \"" + options.offset + "\" is not a whole number", kUsage);
     }
   }
+  const auto show = [&](const JsonValue& root) {
+    const int64_t moved = CountAt(root, "partitionsUpdated");
+    Session::Print(fmt::format("Moved {} in {}: {} partition{}.\n", Printable(options.group),
+                               Printable(options.queue), ShowCount(moved), moved == 1 ? "" : "s"));
+    return kDone;
+  };
   return session.Show(session.admin().Seek(options.group, options.queue, options.partition, target),
-                      [&](const JsonValue& root) {
-                        const int64_t moved = CountAt(root, "partitionsUpdated");
-                        Session::Print(fmt::format(
-                            "Moved {} in {}: {} partition{}.\n", Printable(options.group),
-                            Printable(options.queue), ShowCount(moved), moved == 1 ? "" : "s"));
-                        return kDone;
+                      show, [&](const JsonValue& root) {
+                        if (CountAt(root, "partitionsUpdated") > 0) return int{kDone};
+                        return session.Fail("there is no such queue or partition", kNothing);
                       });
 }
 
@@ -167,7 +196,7 @@ Command GroupCommand() {
         "where it stands in each partition",
         "",
         {group},
-        {queue, {"-n,--limit", "N", "most partitions", NumberTarget{&options->limit}}},
+        {queue, {"-n,--limit", "N", "most partitions", AtLeastOne(&options->limit)}},
         [options](Session& session) { return ShowGroup(session, *options); }},
        {"delete",
         "forget where it stands",

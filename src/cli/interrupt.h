@@ -1,5 +1,7 @@
-// Interrupt: SIGINT and SIGTERM as a stop_token, for commands that go on until they are told to
-// stop. The first signal asks; the second ends the process.
+// Interrupt: SIGINT, SIGQUIT, SIGTERM and SIGHUP (the terminal was closed) as a stop_token, for
+// commands that go on until they are told to stop. The first signal asks; a second ends the
+// process, unless it is SIGHUP, which the kernel and a shell both send. SIGHUP does nothing where
+// it was ignored before, as `nohup` does.
 #pragma once
 
 #include <csignal>

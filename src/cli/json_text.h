@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ inline int64_t CountAt(const JsonValue& value, std::string_view key) {
 inline bool TruthAt(const JsonValue& value, std::string_view key) {
   return value.Find(key).raw() == "true";
 }
+
+// `document` with only those elements of its array `key` ("": of itself) that are meant, each as it
+// was written. What is no such document stays as it is.
+std::string OnlyElements(const std::string& document, std::string_view key,
+                         const std::function<bool(const JsonValue&)>& is_meant);
 
 // `text`, or a dash where there is none.
 inline std::string OrDash(std::string text) { return text.empty() ? "-" : text; }

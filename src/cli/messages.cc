@@ -71,17 +71,18 @@ int ShowOne(Session& session, const MessageOptions& options) {
 }
 
 int Change(Session& session, const client::Admin::Json& reply, const std::string& done) {
-  bool success = true;
-  const int code = session.Show(reply, [&](const JsonValue& root) {
-    success = root.Find("success").raw() != "false";
-    if (success) Session::Print(done + "\n");
-    return success ? kDone : session.Fail(OrDash(TextAt(root, "error")));
+  const auto show = [&](const JsonValue&) {
+    Session::Print(done + "\n");
+    return kDone;
+  };
+  return session.Show(reply, show, [&](const JsonValue& root) {
+    const bool success = root.Find("success").raw() != "false";
+    return success ? int{kDone} : session.Fail(OrDash(TextAt(root, "error")));
   });
-  return code;
 }
 
 std::vector<Argument> OneMessage(MessageOptions& options) {
-  return {{"PARTITION-ID", "the UUID of its partition (queen messages shows it)",
+  return {{"PARTITION-ID", "the UUID of its partition (messages and dlq list show it)",
            &options.partition_id},
           {"TRANSACTION-ID", "", &options.transaction_id}};
 }
@@ -105,7 +106,7 @@ Command MessagesCommand() {
             {"pending", "processing", "completed", "dead_letter"}},
            {"--from", "TIME", "created at or after", &filter.from},
            {"--to", "TIME", "created before", &filter.to},
-           {"-n,--limit", "N", "at most so many (200)", NumberTarget{&options->limit}},
+           {"-n,--limit", "N", "at most so many (200)", AtLeastOne(&options->limit)},
            {"--offset", "N", "leave out so many first", NumberTarget{&filter.offset}}},
           [options](Session& session) { return List(session, *options); }};
 }

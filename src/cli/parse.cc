@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::string_view kHelpFlag = "-h,--help";
 
+std::string RangeText(const NumberTarget& number) {
+  if (number.max != INT64_MAX) return fmt::format(" from {} to {}", number.min, number.max);
+  return number.min == 0 ? "" : fmt::format(" of at least {}", number.min);
+}
+
 // Puts the words that were given into `target`; a problem, or "".
 std::string Assign(const Target& target, const std::string& name,
                    const std::vector<std::string>& given) {
@@ -27,10 +32,9 @@ std::string Assign(const Target& target, const std::string& name,
     const std::string& word = given.back();
     int64_t value = 0;
     const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (fault != std::errc() || end != word.data() + word.size() || value < 0 ||
+    if (fault != std::errc() || end != word.data() + word.size() || value < number.min ||
         value > number.max) {
-      return fmt::format("{}: \"{}\" is not a whole number{}", name, word,
-                         number.max == INT64_MAX ? "" : fmt::format(" from 0 to {}", number.max));
+      return fmt::format("{}: \"{}\" is not a whole number{}", name, word, RangeText(number));
     }
     *number.value = value;
   }

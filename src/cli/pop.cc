@@ -1,6 +1,9 @@
-// `queen pop`: takes messages, prints them, and says what becomes of them.
+// `queen pop`: takes messages, prints them, and says what becomes of them. What could not be
+// printed is handed back, whatever was to become of it: nobody has seen it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
 #include <memory>
 
 #include "cli/families.h"
@@ -45,10 +48,12 @@ client::PopRequest RequestOf(const PopOptions& options) {
   return request;
 }
 
-void PrintMessages(const Session& session, const std::vector<Message>& messages) {
+// Whether all were printed.
+bool PrintMessages(const Session& session, const std::vector<Message>& messages) {
   if (session.json()) {
-    for (const Message& message : messages) Session::Print(MessageJson(message) + "\n");
-    return;
+    return std::ranges::all_of(messages, [](const Message& message) {
+      return Session::Print(MessageJson(message) + "\n");
+    });
   }
   Table table({{"PARTITION"},
                {"OFFSET", true},
@@ -60,7 +65,7 @@ void PrintMessages(const Session& session, const std::vector<Message>& messages)
     table.Add({message.partition, ShowCount(message.offset), ShowTime(message.created_at),
                ShowCount(message.retry_count), message.transaction_id, message.payload});
   }
-  Session::Print(table.Show(session.out()));
+  return Session::Print(table.Show(session.out()));
 }
 
 Verdict VerdictOf(const std::string& then) {
@@ -70,12 +75,12 @@ Verdict VerdictOf(const std::string& then) {
   return Verdict::kCompleted;
 }
 
-int Settle(Session& session, const PopOptions& options, const std::vector<Message>& messages) {
-  if (options.then == "keep") return kDone;
+int Settle(Session& session, const std::vector<Message>& messages, Verdict verdict,
+           const std::string& error = "") {
   std::vector<Acknowledgment> acks;
   acks.reserve(messages.size());
   for (const Message& message : messages) {
-    acks.push_back(Acknowledgment::Of(message, VerdictOf(options.then), options.error));
+    acks.push_back(Acknowledgment::Of(message, verdict, error));
   }
   const auto outcomes = session.client().Ack(acks);
   if (!outcomes.ok()) return session.Fail(outcomes.error());
@@ -89,14 +94,19 @@ int Settle(Session& session, const PopOptions& options, const std::vector<Messag
 
 int Pop(Session& session, const PopOptions& options) {
   const Interrupt interrupt;
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is a print that fails
   const auto messages = session.client().Pop(RequestOf(options), interrupt.token());
   if (!messages.ok()) return session.Fail(messages.error());
   if (messages->empty()) {
-    if (!session.json()) fmt::print(stderr, "queen: there is no message to take\n");
+    if (!session.json()) Say("queen: there is no message to take\n");
     return kNothing;
   }
-  PrintMessages(session, *messages);
-  return Settle(session, options, *messages);
+  if (!PrintMessages(session, *messages)) {
+    const int code = Settle(session, *messages, Verdict::kRetry);
+    return code == kDone ? session.Fail("what could not be printed is back in its queue") : code;
+  }
+  if (options.then == "keep") return kDone;
+  return Settle(session, *messages, VerdictOf(options.then), options.error);
 }
 
 }  // namespace
@@ -107,9 +117,10 @@ Command PopCommand() {
       "pop",
       "take messages from a queue and print them",
       "What is printed is acknowledged, unless --then says otherwise: return hands it back (to\n"
-      "look without taking), fail and dlq say that it failed, keep leaves it leased.\n",
+      "look without taking), fail and dlq say that it failed, keep leaves it leased. What cannot\n"
+      "be printed is handed back.\n",
       {{"QUEUE", "", &options->queue, true, Offer::kQueue}},
-      {{"-n,--batch", "N", "most messages (1)", NumberTarget{&options->batch, 10'000}},
+      {{"-n,--batch", "N", "most messages (1)", AtLeastOne(&options->batch, 10'000)},
        {"-p,--partition", "NAME", "this one only", &options->partition},
        {"-g,--group", "NAME", "as this consumer group", &options->group, {}, Offer::kGroup},
        {"-w,--wait", "SECONDS", "wait for a message", NumberTarget{&options->wait_seconds, 600}},
@@ -120,11 +131,11 @@ Command PopCommand() {
         {"ack", "return", "fail", "dlq", "keep"}},
        {"--error", "TEXT", "why, with --then fail or dlq", &options->error},
        {"--partitions", "N", "take from up to so many at once (1)",
-        NumberTarget{&options->partitions, 10'000}},
+        AtLeastOne(&options->partitions, 10'000)},
        {"--subscription-mode", "MODE", "where a new group starts", &options->mode, {"all", "new"}},
        {"--subscription-from", "TIME", "or a time, such as \"10m ago\"", &options->from},
        {"--lease", "SECONDS", "the length of the lease",
-        NumberTarget{&options->lease_seconds, 86'400}}},
+        AtLeastOne(&options->lease_seconds, 86'400)}},
       [options](Session& session) { return Pop(session, *options); },
   };
 }

@@ -41,7 +41,7 @@ ProgressBar::ProgressBar(std::string what, int64_t total)
       start_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) Say("\r\033[K");
 }
 
 void ProgressBar::Update(int64_t done) {
@@ -51,8 +51,7 @@ void ProgressBar::Update(int64_t done) {
   drawn_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const auto width = static_cast<size_t>(std::max(1, terminal_.width() - 1));
-  fmt::print(stderr, "\r{}\033[K", ProgressLine(what_, done, total_, seconds, width));
-  std::fflush(stderr);
+  Say(fmt::format("\r{}\033[K", ProgressLine(what_, done, total_, seconds, width)));
 }
 
 }  // namespace queen::cli

@@ -1,21 +1,21 @@
 // `queen push`: one message from the command line, or many from a file or standard input of JSON
 // lines, in batches and with a progress bar.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <queen/producer.h>
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "cli/families.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/line_reader.h"
 #include "cli/progress_bar.h"
 #include "cli/session.h"
 #include "cli/units.h"
@@ -51,6 +51,8 @@ struct Tally {
   std::mutex mutex;
   std::vector<std::string> reasons;  // of the first failures
   PushOutcome last;
+  std::atomic<bool> unreachable = false;  // no broker answered, as long as that was tried
+  std::stop_source end;                   // nothing further is pushed
 
   int64_t total() const { return queued + duplicate + buffered + failed; }
 
@@ -58,6 +60,16 @@ struct Tally {
     ++failed;
     const std::lock_guard lock(mutex);
     if (reasons.size() < kFailuresTold) reasons.push_back(fmt::format("line {}: {}", line, why));
+  }
+
+  // What comes behind a request that no broker answered would wait as long, in vain.
+  void GiveUpIf(std::optional<client::ErrorKind> error) {
+    if (error != client::ErrorKind::kUnreachable && error != client::ErrorKind::kUnavailable &&
+        error != client::ErrorKind::kUnknownOutcome) {
+      return;
+    }
+    unreachable = true;
+    end.request_stop();
   }
 
   void Count(int64_t line, const PushOutcome& outcome) {
@@ -73,7 +85,8 @@ struct Tally {
         break;
       case PushStatus::kFailed:
       case PushStatus::kUnknown:
-        return Fail(line, outcome.error);
+        Fail(line, outcome.error);
+        return GiveUpIf(outcome.request_error);
     }
     const std::lock_guard lock(mutex);
     last = outcome;
@@ -131,7 +144,8 @@ void PrintSummary(const Session& session, const Tally& tally, double seconds) {
     for (const std::string& reason : tally.reasons) writer.String(reason);
     writer.EndArray();
     writer.EndObject();
-    return Session::Print(out + "\n");
+    Session::Print(out + "\n");
+    return;
   }
   std::string line = fmt::format("{} queued", ShowCount(tally.queued));
   if (tally.duplicate > 0) line += fmt::format(", {} duplicate", ShowCount(tally.duplicate));
@@ -148,12 +162,13 @@ void PrintSummary(const Session& session, const Tally& tally, double seconds) {
 int Finish(const Session& session, const Tally& tally, double seconds, bool interrupted) {
   PrintSummary(session, tally, seconds);
   for (const std::string& reason : tally.reasons) {
-    fmt::print(stderr, "queen: {}\n", Printable(reason));
+    Say(fmt::format("queen: {}\n", Printable(reason)));
   }
   if (tally.failed > static_cast<int64_t>(tally.reasons.size())) {
-    fmt::print(stderr, "queen: and {} more\n", tally.failed - int64_t(tally.reasons.size()));
+    Say(fmt::format("queen: and {} more\n", tally.failed - int64_t(tally.reasons.size())));
   }
   if (interrupted) return kInterrupted;
+  if (tally.unreachable) return kUnreachable;
   return tally.failed > 0 ? kFailed : kDone;
 }
 
@@ -163,7 +178,7 @@ int PushOne(Session& session, const PushOptions& options, NewMessage message) {
   if (!outcomes.ok()) {
     const int code = session.Fail(outcomes.error());
     if (outcomes.error().message.starts_with("the payload:")) {
-      fmt::print(stderr, "A payload is JSON; --text pushes it as a string.\n");
+      Say("A payload is JSON; --text pushes it as a string.\n");
       return kUsage;
     }
     return code;
@@ -173,53 +188,62 @@ int PushOne(Session& session, const PushOptions& options, NewMessage message) {
   return Finish(session, tally, 0, false);
 }
 
-int64_t SizeOf(const std::string& file) {
-  struct stat info {};
-  return file != "-" && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+// The message of a line; a problem, or "".
+std::string ReadLine(const PushOptions& options, const std::string& line, NewMessage& message) {
+  if (options.envelopes) return ReadEnvelope(line, message);
+  if (options.text && !IsValidUtf8(line)) return "the text is not UTF-8";
+  message.payload = options.text ? client::JsonString(line) : line;
+  return "";
+}
+
+// Pushes line after line, until they end or `stop` is asked.
+void PushAll(const PushOptions& options, const NewMessage& sample, LineReader& input,
+             client::Producer& producer, Tally& tally, const std::stop_token& stop) {
+  ProgressBar bar("push " + options.queue + " (bytes)", input.size());
+  int64_t number = 0;
+  int64_t bytes = 0;
+  for (std::string line; input.Next(line, stop);) {
+    ++number;
+    bytes += static_cast<int64_t>(line.size()) + 1;
+    bar.Update(bytes);
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    NewMessage message = sample;
+    std::string problem = ReadLine(options, line, message);
+    if (problem.empty()) {
+      const auto taken = producer.Push(
+          std::move(message),
+          [&tally, number](const PushOutcome& outcome) { tally.Count(number, outcome); });
+      if (!taken.ok()) problem = taken.error().message;
+    }
+    if (!problem.empty()) tally.Fail(number, problem);
+  }
+  producer.Close();
 }
 
 int PushLines(Session& session, const PushOptions& options, const NewMessage& sample) {
-  std::ifstream opened;
-  if (options.file != "-") {
-    opened.open(options.file);
-    if (!opened) return session.Fail("cannot read " + options.file);
-  }
-  std::istream& input = options.file == "-" ? std::cin : opened;
   const Interrupt interrupt;
+  LineReader input(options.file);
+  if (!input.problem().empty()) return session.Fail(input.problem());
+  // Who names no broker hears so at once; patience is for one that goes away meanwhile.
+  const auto health = session.client().Send({"GET", "/health", ""}, interrupt.token());
+  if (!health.ok() && (health.error().kind == client::ErrorKind::kUnreachable ||
+                       health.error().kind == client::ErrorKind::kStopped)) {
+    return session.Fail(health.error());
+  }
   client::Client client = session.PatientClient();
   Tally tally;
+  const std::stop_callback interrupted(interrupt.token(), [&tally] { tally.end.request_stop(); });
+  client::ProducerOptions batching;
+  batching.batch_messages = static_cast<size_t>(options.batch);
+  batching.stop = tally.end.get_token();
   const auto start = std::chrono::steady_clock::now();
   {
-    ProgressBar bar("push " + options.queue + " (bytes)", SizeOf(options.file));
-    client::ProducerOptions batching;
-    batching.batch_messages = static_cast<size_t>(std::max<int64_t>(1, options.batch));
     client::Producer producer(client, batching);
-    int64_t number = 0;
-    int64_t bytes = 0;
-    for (std::string line; !interrupt.asked() && std::getline(input, line);) {
-      ++number;
-      bytes += static_cast<int64_t>(line.size()) + 1;
-      bar.Update(bytes);
-      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-      NewMessage message = sample;
-      std::string problem;
-      if (options.envelopes) {
-        problem = ReadEnvelope(line, message);
-      } else {
-        message.payload = options.text ? client::JsonString(line) : line;
-      }
-      if (problem.empty()) {
-        const auto taken = producer.Push(
-            std::move(message),
-            [&tally, number](const PushOutcome& outcome) { tally.Count(number, outcome); });
-        if (!taken.ok()) problem = taken.error().message;
-      }
-      if (!problem.empty()) tally.Fail(number, problem);
-    }
-    producer.Close();
+    PushAll(options, sample, input, producer, tally, batching.stop);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return Finish(session, tally, seconds.count(), interrupt.asked());
+  const int code = Finish(session, tally, seconds.count(), interrupt.asked());
+  return input.problem().empty() ? code : session.Fail(input.problem());
 }
 
 int Push(Session& session, PushOptions& options) {
@@ -252,7 +276,8 @@ Command PushCommand() {
       "push a message, or many from a file of JSON lines",
       "Without PAYLOAD, messages are read from --file or standard input, one JSON value per line.\n"
       "Every message has a transaction id before the first try, so that trying again after a lost\n"
-      "connection does not double it.\n",
+      "connection does not double it. When the broker goes away meanwhile, that goes on for some\n"
+      "minutes.\n",
       {{"QUEUE", "is made if it does not exist", &options->queue, true, Offer::kQueue},
        {"PAYLOAD", "JSON", &options->payload, false}},
       {{"-p,--partition", "NAME", "Default if not given", &options->partition},
@@ -269,7 +294,7 @@ Command PushCommand() {
        {"--trace-id", "UUID", "stored with the message", &options->trace_id},
        {"--header", "NAME=VALUE", "stored with the message; may be given several times",
         &options->headers},
-       {"--batch", "N", "messages in one request (500)", NumberTarget{&options->batch, 10'000}}},
+       {"--batch", "N", "messages in one request (500)", AtLeastOne(&options->batch, 10'000)}},
       [options](Session& session) { return Push(session, *options); },
   };
 }

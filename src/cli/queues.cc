@@ -1,7 +1,6 @@
 // `queen queues` and `queen queue show|configure|delete|clear`.
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 
 #include "base/json_reader.h"
@@ -34,15 +33,21 @@ struct QueueOptions {
 // People wonder about numbers that miss what they have just pushed.
 void SayAge(const Session& session, const JsonValue& age) {
   if (!session.out().exists() || age.absent_or_null()) return;
-  std::cerr << fmt::format("Measured {} ago; --refresh measures now.\n",
-                           ShowSeconds(NumberOf(age)));
+  Say(fmt::format("Measured {} ago; --refresh measures now.\n", ShowSeconds(NumberOf(age))));
 }
 
 int ShowQueues(Session& session, const QueueOptions& options) {
   client::Filter filter;
   if (options.limit > 0) filter.limit = options.limit;
   filter.offset = options.offset;
-  const auto ask = [&] { return session.admin().Queues(filter); };
+  const auto is_meant = [&](const JsonValue& queue) {
+    return (options.name_space.empty() || TextAt(queue, "namespace") == options.name_space) &&
+           (options.task.empty() || TextAt(queue, "task") == options.task);
+  };
+  const auto ask = [&] {
+    const auto all = session.admin().Queues(filter);
+    return all.ok() ? client::Admin::Json(OnlyElements(*all, "queues", is_meant)) : all;
+  };
   return session.ShowMeasured(options.refresh, ask, [&](const JsonValue& root) {
     Table table({{"QUEUE"},
                  {"NAMESPACE"},
@@ -54,8 +59,6 @@ int ShowQueues(Session& session, const QueueOptions& options) {
                  {"CREATED"}});
     for (const JsonValue& queue : JsonElements(root.Find("queues"))) {
       const JsonValue messages = queue.Find("messages");
-      if (!options.name_space.empty() && TextAt(queue, "namespace") != options.name_space) continue;
-      if (!options.task.empty() && TextAt(queue, "task") != options.task) continue;
       const int64_t pending = CountAt(messages, "pending");
       table.Add({TextAt(queue, "name"), OrDash(TextAt(queue, "namespace")),
                  OrDash(TextAt(queue, "task")), ShowCount(CountAt(queue, "partitions")),
@@ -157,7 +160,7 @@ int Configure(Session& session, const QueueOptions& options) {
   }
   writer.EndObject();
   writer.EndObject();
-  return session.Show(session.admin().Configure(body), [&](const JsonValue& root) {
+  const auto show = [&](const JsonValue& root) {
     std::vector<std::pair<std::string, Cell>> pairs = {
         {"Queue", TextAt(root, "queue")},
         {"Namespace", OrDash(TextAt(root, "namespace"))},
@@ -167,6 +170,14 @@ int Configure(Session& session, const QueueOptions& options) {
     }
     Session::Print(ShowPairs(session.out(), pairs));
     return kDone;
+  };
+  return session.Show(session.admin().Configure(body), show, [&](const JsonValue& root) {
+    std::string unknown;
+    for (const JsonValue& name : JsonElements(root.Find("ignored"))) {
+      unknown += (unknown.empty() ? "" : ", ") + Printable(TextOf(name));
+    }
+    if (unknown.empty()) return int{kDone};
+    return session.Fail("these options do not exist: " + unknown + "; the others are set", kUsage);
   });
 }
 
@@ -179,14 +190,30 @@ int Delete(Session& session, const QueueOptions& options) {
   const auto reply = options.partition.empty()
                          ? session.admin().DeleteQueue(options.queue)
                          : session.admin().DeletePartition(options.queue, options.partition);
-  bool existed = true;
-  const int code = session.Show(reply, [&](const JsonValue& root) {
-    existed = root.Find("existed").raw() != "false";
-    if (existed) Session::Print(fmt::format("Deleted {}.\n", Printable(what)));
+  const auto show = [&](const JsonValue&) {
+    Session::Print(fmt::format("Deleted {}.\n", Printable(what)));
     return kDone;
+  };
+  return session.Show(reply, show, [&](const JsonValue& root) {
+    if (root.Find("existed").raw() != "false") return int{kDone};
+    return session.Fail("there is no such queue or partition", kNothing);
   });
-  if (!existed) return session.Fail("there is no such queue or partition", kNothing);
-  return code;
+}
+
+// The broker clears what does not exist without a word.
+bool IsMissing(Session& session, const QueueOptions& options) {
+  if (options.partition.empty()) {
+    client::Filter page;
+    page.limit = 1;
+    const auto queue = session.admin().Queue(options.queue, page);
+    return !queue.ok() && queue.error().kind == client::ErrorKind::kNotFound;
+  }
+  const auto lane = session.admin().Explain(options.queue, options.partition, "");
+  if (!lane.ok()) return false;
+  const auto root = ParseJson(*lane);
+  if (!root.ok()) return false;
+  const std::string cause = TextAt(*root, "cause");
+  return cause == "missing_queue" || cause == "missing_partition";
 }
 
 int Clear(Session& session, const QueueOptions& options) {
@@ -195,6 +222,9 @@ int Clear(Session& session, const QueueOptions& options) {
                                 : fmt::format("{}/{}", options.queue, options.partition);
   if (!Confirmed("Delete every message of " + where + " that is not consumed", options.yes)) {
     return kFailed;
+  }
+  if (IsMissing(session, options)) {
+    return session.Fail("there is no such queue or partition", kNothing);
   }
   return session.Show(
       session.admin().ClearQueue(options.queue, options.partition), [&](const JsonValue& root) {
@@ -221,7 +251,7 @@ Command QueuesCommand() {
       {},
       {{"--namespace", "NAME", "only of this namespace", &options->name_space},
        {"--task", "NAME", "only of this task", &options->task},
-       {"-n,--limit", "N", "most queues; all if not given", NumberTarget{&options->limit}},
+       {"-n,--limit", "N", "most queues; all if not given", AtLeastOne(&options->limit)},
        {"--offset", "N", "leave out so many first", NumberTarget{&options->offset}},
        {"--refresh", "", "measure now; else the numbers are some seconds old", &options->refresh}},
       [options](Session& session) { return ShowQueues(session, *options); }};
@@ -242,7 +272,7 @@ Command QueueCommand() {
         "",
         {QueueArgument(*options)},
         {{"-n,--limit", "N", "most partitions (100; all with -o json)",
-          NumberTarget{&options->limit}},
+          AtLeastOne(&options->limit)},
          {"--offset", "N", "leave out so many first", NumberTarget{&options->offset}}},
         [options](Session& session) { return ShowQueue(session, *options); }},
        {"configure",

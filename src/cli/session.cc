@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "base/json_reader.h"
@@ -14,6 +18,8 @@ using client::ErrorKind;
 
 constexpr int kQuickRounds = 2;
 constexpr int kPatientRounds = 30;
+
+int output_fault = 0;  // the errno of the first text that could not be printed
 
 std::string ValueOf(const config::Environment& environment, std::string_view name) {
   const auto found = environment.find(name);
@@ -48,6 +54,12 @@ ExitCode CodeOf(ErrorKind kind) {
       return kFailed;
   }
   return kFailed;
+}
+
+std::string TextOf(const client::Error& error) {
+  if (error.kind == ErrorKind::kUnreachable) return "no broker answers: " + error.message;
+  const bool unknown = error.http_status == 404 && error.message == "HTTP status 404";
+  return unknown ? "the broker does not know this" : error.message;
 }
 
 std::string HintOf(ErrorKind kind) {
@@ -107,9 +119,12 @@ Session::Session(SharedOptions options, const config::Environment& environment)
   if (!file.empty() && (token_.empty() || !options_.token_file.empty())) {
     std::ifstream stream(file);
     if (!std::getline(stream, token_)) problem_ = "cannot read a token from " + file;
-    while (!token_.empty() && isspace(static_cast<unsigned char>(token_.back())) != 0) {
-      token_.pop_back();
-    }
+  }
+  while (!token_.empty() && isspace(static_cast<unsigned char>(token_.back())) != 0) {
+    token_.pop_back();
+  }
+  if (std::ranges::any_of(token_, [](unsigned char c) { return c <= ' ' || c == 0x7F; })) {
+    problem_ = "the token has a space, a line break or a control character in it";
   }
   client_ = std::make_unique<client::Client>(ClientOptions(kQuickRounds));
   admin_ = std::make_unique<client::Admin>(*client_);
@@ -127,7 +142,12 @@ client::Options Session::ClientOptions(int rounds) const {
 }
 
 client::Client Session::PatientClient() const {
-  return client::Client(ClientOptions(kPatientRounds));
+  client::Options options = ClientOptions(kPatientRounds);
+  options.on_retry = [said = std::make_shared<std::atomic_flag>()](const client::Error& error) {
+    if (said->test_and_set()) return;
+    Say(fmt::format("queen: {}; trying again for some minutes (Ctrl-C ends)\n", TextOf(error)));
+  };
+  return client::Client(std::move(options));
 }
 
 std::vector<client::Admin::Json> Session::FromEveryBroker(const std::string& path) const {
@@ -144,32 +164,26 @@ std::vector<client::Admin::Json> Session::FromEveryBroker(const std::string& pat
 std::string Session::url() const { return fmt::format("{}", fmt::join(urls_, ",")); }
 
 int Session::Fail(const client::Error& error) const {
-  std::string text = error.message;
-  if (error.kind == ErrorKind::kUnreachable) text = "no broker answers: " + text;
-  if (error.http_status == 404 && text == "HTTP status 404") text = "the broker does not know this";
-  fmt::print(stderr, "queen: {}\n", text);
+  Say(fmt::format("queen: {}\n", TextOf(error)));
   const std::string hint = HintOf(error.kind);
-  if (!hint.empty()) fmt::print(stderr, "{}\n", hint);
+  if (!hint.empty()) Say(hint + "\n");
   return CodeOf(error.kind);
 }
 
 int Session::Fail(const std::string& why, ExitCode code) const {
-  fmt::print(stderr, "queen: {}\n", why);
+  Say(fmt::format("queen: {}\n", why));
   return code;
 }
 
-int Session::Show(const client::Admin::Json& report,
-                  const std::function<int(const JsonValue&)>& show) const {
+int Session::Show(const client::Admin::Json& report, const Judge& show, const Judge& judge) const {
   if (!report.ok()) return Fail(report.error());
   const auto root = ParseJson(*report);
   if (!root.ok()) {
     return Fail({ErrorKind::kBadReply, "the reply is no JSON: " + root.status().message(), "", 0});
   }
-  if (json()) {
-    Print(*report + "\n");
-    return kDone;
-  }
-  return show(*root);
+  if (json()) Print(*report + "\n");
+  const int code = judge ? judge(*root) : int{kDone};
+  return json() || code != kDone ? code : show(*root);
 }
 
 int Session::ShowMeasured(bool refresh, const std::function<client::Admin::Json()>& ask,
@@ -181,9 +195,17 @@ int Session::ShowMeasured(bool refresh, const std::function<client::Admin::Json(
   return Show(ask(), show);
 }
 
-void Session::Print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+bool Session::Print(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written && output_fault == 0) output_fault = errno;
+  return output_fault == 0;
+}
+
+int Session::Ended(int code) {
+  if (output_fault == 0 || output_fault == EPIPE) return code;
+  Say(fmt::format("queen: cannot write to standard output: {}\n", std::strerror(output_fault)));
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace queen::cli

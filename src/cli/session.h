@@ -40,7 +40,7 @@ class Session {
 
   client::Client& client() { return *client_; }
   client::Admin& admin() { return *admin_; }
-  // A client that goes on trying for minutes, for long work.
+  // A client that goes on trying for minutes, for long work. Says once that it does.
   client::Client PatientClient() const;
 
   // The reply to GET `path` of each broker that --url names.
@@ -56,16 +56,23 @@ class Session {
   int Fail(const client::Error& error) const;
   int Fail(const std::string& why, ExitCode code = kFailed) const;
 
-  // Prints a report: as it is with -o json, else by `show` from the parsed document.
-  int Show(const client::Admin::Json& report,
-           const std::function<int(const JsonValue&)>& show) const;
+  // From the parsed document; answers an exit code.
+  using Judge = std::function<int(const JsonValue&)>;
+
+  // Prints a report: as it is with -o json, else by `show`. The exit code is that of `judge` in
+  // both forms, where there is one; a document that it finds at fault is no table.
+  int Show(const client::Admin::Json& report, const Judge& show, const Judge& judge = {}) const;
 
   // Prints a report of measured numbers, after measuring anew if `refresh`.
   int ShowMeasured(bool refresh, const std::function<client::Admin::Json()>& ask,
                    const std::function<int(const JsonValue&)>& show);
 
-  // Prints a text on standard output.
-  static void Print(const std::string& text);
+  // Prints a text on standard output; false if it, or one before it, could not be written.
+  static bool Print(const std::string& text);
+
+  // The exit code of a command that ends with `code`: one whose output was lost has failed, and
+  // says so. Where the reader went away (`| head`) he has seen enough.
+  static int Ended(int code);
 
  private:
   client::Options ClientOptions(int rounds) const;

@@ -1,5 +1,7 @@
 // `queen tail`: follows a queue without taking anything from its consumers. It reads as a consumer
-// group of its own, which is removed at the end.
+// group of its own, which is removed at the end. Brokers know these groups by the beginning of
+// their name: neither maxSize nor the retention of consumed messages waits for them, so that a tail
+// that is paused, or was killed, is in nobody's way.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -28,7 +30,10 @@ struct TailOptions {
 };
 
 void PrintLine(const Session& session, const client::Message& message) {
-  if (session.json()) return Session::Print(MessageJson(message) + "\n");
+  if (session.json()) {
+    Session::Print(MessageJson(message) + "\n");
+    return;
+  }
   const std::string time = message.created_at.size() > 23 ? message.created_at.substr(11, 12) : "";
   Session::Print(fmt::format("{}  {}  {}\n", session.out().Paint(Colour::kDim, time),
                              session.out().Paint(Colour::kCyan, Printable(PlaceOf(message))),
@@ -54,34 +59,55 @@ int Follow(Session& session, client::PopRequest request, int64_t count,
   return kDone;  // an interrupt is how a tail ends
 }
 
-int Tail(Session& session, const TailOptions& options) {
-  const Interrupt interrupt;
-  std::signal(SIGPIPE, SIG_IGN);  // the group is to be removed also when `head` has seen enough
-  const bool own_group = options.group.empty();
+client::PopRequest RequestOf(const TailOptions& options) {
   client::PopRequest request;
   request.queue = options.queue;
   request.partition = options.partition;
-  request.group = own_group ? "queen-tail-" + client::NewId() : options.group;
+  request.group = options.group.empty() ? "queen-tail-" + client::NewId() : options.group;
   request.batch = kBatch;
   request.partitions = kBatch;
   request.auto_ack = true;
   request.subscription_mode = options.all ? "all" : options.from.empty() ? "new" : "";
   request.subscription_from = options.from;
-  // The first pop records where the group starts; from here on nothing is missed.
-  client::PopRequest first = request;
+  return request;
+}
+
+// The first pop records where the group starts; from then on nothing is missed. The exit code.
+int Begin(Session& session, client::PopRequest first, const Interrupt& interrupt) {
   first.batch = 1;
-  if (!options.all && options.from.empty()) {
-    const auto started = session.client().Pop(first, interrupt.token());
-    if (!started.ok()) return session.Fail(started.error());
-    for (const client::Message& message : *started) PrintLine(session, message);
-    if (!session.json()) {
-      fmt::print(stderr, "Following {} (Ctrl-C ends)\n", Printable(options.queue));
-    }
-  }
-  request.wait = kWait;
-  const int code = Follow(session, request, options.count, interrupt);
-  if (own_group) (void)session.admin().DeleteGroup(request.group, options.queue).ok();
+  const auto started = session.client().Pop(first, interrupt.token());
+  if (!started.ok()) return session.Fail(started.error());
+  for (const client::Message& message : *started) PrintLine(session, message);
+  if (!session.json()) Say(fmt::format("Following {} (Ctrl-C ends)\n", Printable(first.queue)));
+  return kDone;
+}
+
+// Whoever started a tail knows nothing of its group, unless it stays behind.
+int RemoveGroup(Session& session, const client::PopRequest& request) {
+  const auto removed = session.admin().DeleteGroup(request.group, request.queue);
+  if (removed.ok()) return kDone;
+  const int code = session.Fail(removed.error());
+  Say(
+      fmt::format("The consumer group of this tail may be left. To remove it:\n"
+                  "  queen group delete {} --queue {} --yes\n",
+                  request.group, Printable(ShellWord(request.queue))));
   return code;
+}
+
+int Tail(Session& session, const TailOptions& options) {
+  const Interrupt interrupt;
+  std::signal(SIGPIPE, SIG_IGN);  // the group is to be removed also when `head` has seen enough
+  client::PopRequest request = RequestOf(options);
+  const bool begins_now = !options.all && options.from.empty();
+  int code = begins_now ? Begin(session, request, interrupt) : int{kDone};
+  if (code == kUnreachable) return code;  // no broker has heard of the group
+  if (code == kDone) {
+    request.wait = kWait;
+    code = Follow(session, request, options.count, interrupt);
+  }
+  if (!options.group.empty()) return code;
+  const int removed = RemoveGroup(session, request);
+  return code == kDone ? removed : code;
 }
 
 }  // namespace
@@ -91,14 +117,15 @@ Command TailCommand() {
   return {
       "tail",
       "print the messages of a queue as they come",
-      "Consumers are not disturbed: tail reads as a consumer group of its own, which is removed "
-      "at\n"
-      "the end.\n",
+      "Consumers are not disturbed: tail reads as a consumer group of its own, which is removed\n"
+      "at the end and named if it cannot be. No limit and no retention waits for that group: a\n"
+      "tail that is paused misses what is deleted meanwhile. Ctrl-C is how a tail ends: exit code\n"
+      "0.\n",
       {{"QUEUE", "", &options->queue, true, Offer::kQueue}},
       {{"-p,--partition", "NAME", "this one only", &options->partition},
        {"--all", "", "begin with the oldest message that is stored", &options->all},
        {"--from", "TIME", "begin there: a time, or \"10m ago\"", &options->from},
-       {"-n,--count", "N", "end after so many", NumberTarget{&options->count}},
+       {"-n,--count", "N", "end after so many", AtLeastOne(&options->count)},
        {"-g,--group",
         "NAME",
         "read as this group, which is kept and goes on where it was",

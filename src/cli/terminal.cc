@@ -57,4 +57,9 @@ std::string Terminal::Paint(Colour colour, std::string_view text) const {
   return std::string(CodeOf(colour)) + std::string(text) + "\033[0m";
 }
 
+void Say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace queen::cli

@@ -27,4 +27,8 @@ class Terminal {
   bool colours_;
 };
 
+// Prints on standard error. A text that does not arrive there (the terminal is gone) is left be:
+// nobody could be told.
+void Say(std::string_view text);
+
 }  // namespace queen::cli

@@ -210,7 +210,10 @@ std::string SortOfKey(char key, const std::string& before) {
 
 void Draw(const Session& session, const Screen& screen, const std::vector<Row>& rows,
           const std::string& sort) {
-  if (session.json()) return Session::Print(JsonOf(rows));
+  if (session.json()) {
+    Session::Print(JsonOf(rows));
+    return;
+  }
   std::string out = screen.on() ? "\033[H\033[2J" : "";
   const auto height = static_cast<size_t>(std::max(6, session.out().height()));
   out += Heading(session, rows, session.url(), sort);
@@ -262,7 +265,7 @@ Command TopCommand() {
       {},
       {{"-i,--interval", "SECONDS", "between two tables (2)",
         NumberTarget{&options->interval_seconds, 3'600}},
-       {"-n,--count", "N", "end after so many tables", NumberTarget{&options->count}},
+       {"-n,--count", "N", "end after so many tables", AtLeastOne(&options->count)},
        {"--sort",
         "BY",
         "push, depth, lag or name (push)",

@@ -84,7 +84,7 @@ Command TraceCommand() {
   std::vector<Argument> noted = message;
   noted.push_back({"DATA", "JSON, or a plain text", &options->data});
   const std::vector<Option> page = {
-      {"-n,--limit", "N", "at most so many", NumberTarget{&options->limit}},
+      {"-n,--limit", "N", "at most so many", AtLeastOne(&options->limit)},
       {"--offset", "N", "leave out so many first", NumberTarget{&options->page.offset}}};
   return {
       "trace",

@@ -82,6 +82,12 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string ShellWord(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 size_t WidthOf(std::string_view text) {
   size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;

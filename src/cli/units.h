@@ -19,6 +19,9 @@ double SecondsOf(std::string_view iso);
 // `text` without what a terminal would act on: control characters become "?".
 std::string Printable(std::string_view text);
 
+// `text` as one word of a shell's command line.
+std::string ShellWord(std::string_view text);
+
 // Columns that a text takes, and its first `columns` with an ellipsis where it was cut.
 size_t WidthOf(std::string_view text);
 std::string CutTo(std::string_view text, size_t columns);

@@ -204,9 +204,9 @@ constexpr std::array kSettings = {
         "QUEEN_HTTP_REPLY_BYTES_MAX", kHttp,
         SizeKind{At<&Config::http, &Http::reply_bytes_max>, 64 * kKiB, 1024 * kGiB},
         "most bytes of replies that are being made or not taken by their clients, of the whole "
-        "process; large pops may have six eighths of it, other large replies seven. Without room "
-        "the answer is 503, "
-        "and a pop waits on if it may wait. At least twice the largest message"},
+        "process; large pops may have six eighths of it, other large replies seven, of which the "
+        "pages of operators two. Without room the answer is 503, and a pop waits on if it may "
+        "wait. At least twice the largest message"},
     Setting{"QUEEN_HTTP_IDLE_TIMEOUT_MS", kHttp,
             IntKind{At<&Config::http, &Http::idle_timeout_ms>, 1'000, kHourMs, "ms"},
             "a connection without a request for this long is closed"},

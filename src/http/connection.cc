@@ -47,6 +47,7 @@ Connection::Connection(Connections& owner)
 Connection::~Connection() {
   ReturnArriving();
   budgets_->replies.Change(reply_charge_, 0);
+  budgets_->replies.ReturnPages(page_charge_);
 }
 
 Status Connection::Open(UniqueFd socket) {
@@ -258,16 +259,23 @@ void Connection::AnswerError(const Status& status) {
   Deliver(pipeline_.Begin(traits), ErrorResponse(status));
 }
 
-Status Connection::TakeRoom(uint64_t sequence, size_t bytes) {
+Status Connection::TakeRoom(uint64_t sequence, size_t bytes, RoomFor what) {
   if (state_ == State::kClosed) return Status::Ok();  // nothing of the reply will be kept
   owner_->loop_.AssertOwner();
-  if (!budgets_->replies.EverFits(bytes)) {
+  ReplyBudget& replies = budgets_->replies;
+  if (bytes > (what == RoomFor::kPage ? replies.largest_page() : replies.largest())) {
     return Status(Code::kPayloadTooLarge,
                   "The reply is larger than the room that the broker has for replies");
   }
   EndPromise(sequence);
   const size_t total = ReplyBytes() + bytes;
-  if (!budgets_->replies.TryChange(reply_charge_, total)) {
+  const size_t page = what == RoomFor::kPage && ReplyBudget::IsLarge(total) ? bytes : 0;
+  if (page > 0 && !replies.TryTakePage(page)) {
+    ChargeReplies();
+    return Status(Code::kOverloaded, "Too many bytes of pages are waiting to be read");
+  }
+  page_charge_ += page;
+  if (!replies.TryChange(reply_charge_, total)) {
     ChargeReplies();
     return Status(Code::kOverloaded, "Too many bytes of replies are waiting");
   }
@@ -403,6 +411,9 @@ void Connection::ChargeReplies() {
   const size_t bytes = ReplyBytes();
   budgets_->replies.Change(reply_charge_, bytes);
   reply_charge_ = bytes;
+  if (page_charge_ <= bytes) return;
+  budgets_->replies.ReturnPages(page_charge_ - bytes);
+  page_charge_ = bytes;
 }
 
 void Connection::Write() {

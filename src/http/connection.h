@@ -101,7 +101,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   bool reading() const { return reading_; }
 
   // ReplyTarget
-  Status TakeRoom(uint64_t sequence, size_t bytes) override;
+  Status TakeRoom(uint64_t sequence, size_t bytes, RoomFor what) override;
   size_t reply_bytes_max() const override { return budgets_->replies.largest(); }
   void Deliver(uint64_t sequence, Response response) override;
   void Abandon(uint64_t sequence) override;
@@ -186,6 +186,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   std::vector<std::pair<uint64_t, size_t>> promises_;
   size_t promised_bytes_ = 0;
   size_t reply_charge_ = 0;  // for what the client has not taken
+  size_t page_charge_ = 0;   // of it, at most, what is pages
 
   State state_ = State::kClosed;
   int64_t since_ms_ = 0;  // when it joined the list of its state

@@ -140,6 +140,25 @@ TEST(ConnectionLimits, RepliesCountUntilTheyAreTaken) {
   EXPECT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
 }
 
+TEST(ConnectionLimits, PagesLeaveRoomUntilTheyAreTaken) {
+  Settings settings;
+  settings.limits.reply_bytes_max = size_t{80} << 20;
+  Handler page = [](Request, Reply reply) {
+    reply.SendPage(Response::Json(200, std::string(size_t{20} << 20, 'x')));
+  };
+  TestServer server(page, settings);
+  {
+    TestClient silent(server, 4096);
+    silent.Send(GetRequest("/"));
+    ASSERT_TRUE(server.WaitFor([&] { return server.reply_budget().held() > 0; }));
+    TestClient other(server, 4096);
+    EXPECT_EQ(other.Ask(GetRequest("/")).status, 503);  // far from the room of other replies
+  }
+  TestClient reading(server);
+  ASSERT_TRUE(server.WaitFor([&] { return server.reply_budget().held() == 0; }));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(reading.Ask(GetRequest("/")).status, 200) << i;
+}
+
 TEST(ConnectionLimits, WriteBufferHoldsBackFurtherRequests) {
   Settings settings;
   settings.limits.write_buffer_bytes_max = 100'000;

@@ -24,8 +24,8 @@ struct Limits {
   // the body was not read to its end; 413 for a body that would never find room.
   size_t request_bytes_max = size_t{256} << 20;
   // The same (see ReplyBudget): replies their clients have not taken, or that are being made. Large
-  // pops may have six eighths of it, other large replies seven. Without room: 503; 413 for a reply
-  // other than a pop's that would never find room.
+  // pops may have six eighths of it, other large replies seven, pages of operators two. Without
+  // room: 503; 413 for a reply other than a pop's that would never find room.
   size_t reply_bytes_max = size_t{256} << 20;
 
   // Between two requests: closed without a word.

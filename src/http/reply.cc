@@ -23,13 +23,13 @@ void Reply::Send(Response response) {
   target->Deliver(sequence_, std::move(response));
 }
 
-Status Reply::TakeRoom(size_t bytes) {
+Status Reply::TakeRoom(size_t bytes, RoomFor what) {
   assert(target_ != nullptr);
-  return target_->TakeRoom(sequence_, bytes);
+  return target_->TakeRoom(sequence_, bytes, what);
 }
 
-void Reply::SendIfRoom(Response response) {
-  const Status room = TakeRoom(response.body.size());
+void Reply::SendIfRoom(Response response, RoomFor what) {
+  const Status room = TakeRoom(response.body.size(), what);
   room.ok() ? Send(std::move(response)) : SendError(room);
 }
 

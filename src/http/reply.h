@@ -19,11 +19,14 @@
 
 namespace queen::http {
 
+// Whose share of the room a reply takes (ReplyBudget).
+enum class RoomFor : uint8_t { kMessages, kPage };
+
 // Where replies go: a connection, or a test.
 class ReplyTarget {
  public:
   virtual ~ReplyTarget() = default;
-  virtual Status TakeRoom(uint64_t sequence, size_t bytes) = 0;
+  virtual Status TakeRoom(uint64_t sequence, size_t bytes, RoomFor what) = 0;
   virtual size_t reply_bytes_max() const = 0;
   virtual void Deliver(uint64_t sequence, Response response) = 0;
   virtual void Abandon(uint64_t sequence) = 0;
@@ -49,13 +52,15 @@ class [[nodiscard]] Reply {
   void SendError(const Status& status) { Send(ErrorResponse(status)); }
   // For a reply of any size to a request that changed nothing: sent if TakeRoom gives room for it,
   // and the error instead if not.
-  void SendIfRoom(Response response);
+  void SendIfRoom(Response response, RoomFor what = RoomFor::kMessages);
+  // The same for what people and dashboards look at, which has a small share of the room.
+  void SendPage(Response response) { SendIfRoom(std::move(response), RoomFor::kPage); }
 
   // Takes room for a reply of `bytes` until it is sent (ReplyBudget). What has been done cannot be
   // refused, so a request that changes something takes room before it begins. kOverloaded: there is
   // none now. kPayloadTooLarge: there never is. Called again it asks for that much instead.
   // REQUIRES: not sent yet
-  Status TakeRoom(size_t bytes);
+  Status TakeRoom(size_t bytes, RoomFor what = RoomFor::kMessages);
   // The largest reply that TakeRoom ever gives room for.
   size_t bytes_max() const { return target_->reply_bytes_max(); }
 

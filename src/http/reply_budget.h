@@ -8,7 +8,9 @@
 //   has the reply.
 //
 // Large pops may have six eighths of the whole and other large replies seven, so that clients that
-// do not read leave room for small pops, and large pops leave some for all others.
+// do not read leave room for small pops, and large pops leave some for all others. Of that, the
+// pages of operators may have two eighths together, or one of them alone five, so that pages which
+// nobody reads leave room for large pops (TryTakePage, beside TryChange).
 #pragma once
 
 #include <algorithm>
@@ -49,9 +51,20 @@ class ReplyBudget {
     } while (!large_.compare_exchange_weak(taken, taken + more, std::memory_order_relaxed));
     return true;
   }
-  // Whether TryChange gives room for a reply of `bytes` when nothing else is held.
-  bool EverFits(size_t bytes) const { return bytes <= largest(); }
+  // What TryChange gives room for when nothing else is held.
   size_t largest() const { return std::max(kSmallBytes, bytes_max_ / 8 * 7); }
+
+  // Counts a page of `bytes` among the pages, or returns false when they have no room for it now.
+  // ReturnPages when its client has taken it.
+  [[nodiscard]] bool TryTakePage(size_t bytes) {
+    size_t taken = pages_.load(std::memory_order_relaxed);
+    do {
+      if (taken + bytes > (taken == 0 ? largest_page() : bytes_max_ / 4)) return false;
+    } while (!pages_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void ReturnPages(size_t bytes) { pages_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t largest_page() const { return std::max(kSmallBytes, bytes_max_ / 8 * 5); }
 
   // Takes room for a pop's reply of `bytes`, or returns false when there is none now. A large one
   // is let in whatever its size when there is no other. It leaves free what the first in order()
@@ -84,8 +97,9 @@ class ReplyBudget {
   // Who waits until TryTake succeeds for a large reply.
   ReplyOrder& order() { return order_; }
 
- private:
   static bool IsLarge(size_t bytes) { return bytes > kSmallBytes; }
+
+ private:
   std::atomic<size_t>& KindOf(size_t bytes) { return IsLarge(bytes) ? large_ : small_; }
   size_t large() const { return large_.load(std::memory_order_relaxed); }
   size_t small() const { return small_.load(std::memory_order_relaxed); }
@@ -94,6 +108,7 @@ class ReplyBudget {
   const size_t bytes_max_;
   std::atomic<size_t> large_{0};  // held by connections, or taken for large replies
   std::atomic<size_t> small_{0};  // taken for small replies
+  std::atomic<size_t> pages_{0};  // of large_, those of pages
   ReplyOrder order_;
 };
 

@@ -170,10 +170,9 @@ TEST(ReplyBudget, RoomIsReturnedWhenThereIsLessToSend) {
 }
 
 TEST(ReplyBudget, OtherLargeRepliesMayHaveSevenEighths) {
-  EXPECT_TRUE(ReplyBudget(1).EverFits(ReplyBudget::kSmallBytes));
+  EXPECT_EQ(ReplyBudget(1).largest(), ReplyBudget::kSmallBytes);
   ReplyBudget budget(8 * kMiB);
-  EXPECT_TRUE(budget.EverFits(7 * kMiB));
-  EXPECT_FALSE(budget.EverFits(7 * kMiB + 1));
+  EXPECT_EQ(budget.largest(), 7 * kMiB);
   ASSERT_TRUE(budget.TryTake(6 * kMiB));  // all that pops may have
   EXPECT_FALSE(budget.TryChange(0, kMiB + 1));
   EXPECT_EQ(budget.held(), 6 * kMiB);
@@ -185,6 +184,18 @@ TEST(ReplyBudget, OtherLargeRepliesMayHaveSevenEighths) {
   EXPECT_TRUE(budget.TryTake(ReplyBudget::kSmallBytes));
   EXPECT_TRUE(budget.TryChange(kMiB, ReplyBudget::kSmallBytes));
   EXPECT_EQ(budget.held(), 6 * kMiB + ReplyBudget::kSmallBytes);
+}
+
+TEST(ReplyBudget, PagesMayHaveAQuarterTogetherAndOneMoreAlone) {
+  EXPECT_EQ(ReplyBudget(1).largest_page(), ReplyBudget::kSmallBytes);
+  ReplyBudget budget(8 * kMiB);
+  EXPECT_FALSE(budget.TryTakePage(5 * kMiB + 1));
+  EXPECT_TRUE(budget.TryTakePage(5 * kMiB));
+  EXPECT_FALSE(budget.TryTakePage(1));
+  budget.ReturnPages(5 * kMiB);
+  EXPECT_TRUE(budget.TryTakePage(kMiB));
+  EXPECT_TRUE(budget.TryTakePage(kMiB));
+  EXPECT_FALSE(budget.TryTakePage(1));
 }
 
 TEST(ReplyBudget, WhatAConnectionHoldsCountsAmongTheLarge) {

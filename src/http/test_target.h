@@ -14,7 +14,7 @@ namespace queen::http {
 
 class TestTarget final : public ReplyTarget {
  public:
-  Status TakeRoom(uint64_t /*sequence*/, size_t bytes) override {
+  Status TakeRoom(uint64_t /*sequence*/, size_t bytes, RoomFor /*what*/) override {
     rooms_asked.push_back(bytes);
     if (bytes > bytes_max) return Status(Code::kPayloadTooLarge);
     return bytes > bytes_free ? Status(Code::kOverloaded) : Status::Ok();

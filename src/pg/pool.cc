@@ -1,5 +1,7 @@
 #include "pg/pool.h"
 
+#include <algorithm>
+
 namespace queen::pg {
 
 Pool::Pool(Loop& loop, const ConnectOptions& connect, const Options& options)
@@ -10,8 +12,10 @@ Pool::Pool(Loop& loop, const ConnectOptions& connect, const Options& options)
 
 Pool::~Pool() {
   closing_ = true;
-  std::deque<Waiting> waiting = std::move(queue_);
-  for (Waiting& entry : waiting) entry.callback(NotSent(Status(Code::kShuttingDown)));
+  for (Queue* queue : {&queue_, &pages_}) {
+    Queue waiting = std::move(*queue);
+    for (Waiting& entry : waiting) entry.callback(NotSent(Status(Code::kShuttingDown)));
+  }
 }
 
 void Pool::Start() {
@@ -23,7 +27,8 @@ void Pool::Start() {
 Status Pool::Refusal() const {
   if (closing_) return Status(Code::kShuttingDown);
   if (slots_.counts().up > 0) return Status(Code::kOverloaded);
-  return Status(Code::kDatabaseUnavailable, slots_.last_failure().status.message());
+  // Why is in the log; clients are not told where the database is.
+  return Status(Code::kDatabaseUnavailable);
 }
 
 void Pool::Answer(BatchCallback callback, Status status) {
@@ -33,45 +38,83 @@ void Pool::Answer(BatchCallback callback, Status status) {
 }
 
 void Pool::Execute(Batch batch, BatchCallback callback) {
+  Enqueue(queue_, std::move(batch), std::move(callback));
+}
+
+void Pool::ExecutePage(Batch batch, BatchCallback callback) {
+  Enqueue(pages_, std::move(batch), std::move(callback));
+}
+
+void Pool::Enqueue(Queue& queue, Batch batch, BatchCallback callback) {
   loop_.AssertOwner();
-  if (closing_) return Answer(std::move(callback), Refusal());
-  if (queue_.empty() && slots_.FindFree() != Slots::kNone) {
-    return slots_.Execute(std::move(batch), std::move(callback));
-  }
-  if (options_.wait_ms == 0 && slots_.counts().up == 0) {
+  if (closing_ || (options_.wait_ms == 0 && slots_.counts().up == 0)) {
     return Answer(std::move(callback), Refusal());
   }
-  if (queue_.size() >= options_.queue_max) {
+  if (waiting() >= options_.queue_max) {
     return Answer(std::move(callback), Status(Code::kOverloaded));
   }
-  queue_.push_back({std::move(batch), std::move(callback), loop_.NowMillis() + options_.wait_ms});
-  if (!expiry_.IsActive()) expiry_.Start(options_.wait_ms);
+  queue.push_back({std::move(batch), std::move(callback), loop_.NowMillis()});
+  SendWaiting();
+  if (!expiry_.IsActive()) StartExpiry();
 }
 
 void Pool::SendWaiting() {
-  while (!queue_.empty() && slots_.FindFree() != Slots::kNone) {
-    Waiting next = std::move(queue_.front());
-    queue_.pop_front();
+  while (!closing_ && slots_.FindFree() != Slots::kNone) {
+    const bool is_page = queue_.empty();
+    if (is_page && (pages_.empty() || pages_sent_ >= options_.pages_max)) return;
+    Queue& queue = is_page ? pages_ : queue_;
+    Waiting next = std::move(queue.front());
+    queue.pop_front();
+    if (is_page) next.callback = CountedPage(std::move(next.callback));
     slots_.Execute(std::move(next.batch), std::move(next.callback));
   }
 }
 
-void Pool::ExpireWaiting() {
-  const int64_t now_ms = loop_.NowMillis();
-  while (!queue_.empty() && queue_.front().deadline_ms <= now_ms) {
-    Waiting late = std::move(queue_.front());
-    queue_.pop_front();
-    Answer(std::move(late.callback), Refusal());
+BatchCallback Pool::CountedPage(BatchCallback callback) {
+  ++pages_sent_;
+  return [this, callback = std::move(callback)](BatchResult result) mutable {
+    --pages_sent_;
+    SendWaiting();  // its slot may have been free before this was known
+    callback(std::move(result));
+  };
+}
+
+int64_t Pool::WaitMs() const {
+  const bool down = slots_.counts().up == 0 && !slots_.last_failure().status.ok();
+  return down ? std::min(options_.wait_ms, options_.down_wait_ms) : options_.wait_ms;
+}
+
+void Pool::StartExpiry() {
+  if (waiting() == 0) return;
+  int64_t since_ms = INT64_MAX;
+  for (const Queue* queue : {&queue_, &pages_}) {
+    if (!queue->empty()) since_ms = std::min(since_ms, queue->front().since_ms);
   }
-  if (!queue_.empty()) expiry_.Start(queue_.front().deadline_ms - now_ms);
+  const int64_t left_ms = since_ms + WaitMs() - loop_.NowMillis();
+  // A database that is lost meanwhile ends the wait sooner.
+  expiry_.Start(std::clamp<int64_t>(left_ms, 0, options_.down_wait_ms));
+}
+
+void Pool::ExpireWaiting() {
+  const int64_t expired_ms = loop_.NowMillis() - WaitMs();
+  for (Queue* queue : {&queue_, &pages_}) {
+    while (!queue->empty() && queue->front().since_ms <= expired_ms) {
+      Waiting late = std::move(queue->front());
+      queue->pop_front();
+      Answer(std::move(late.callback), Refusal());
+    }
+  }
+  StartExpiry();
 }
 
 void Pool::Close(UniqueFunction<void()> done) {
   loop_.AssertOwner();
   closing_ = true;
   expiry_.Stop();
-  for (Waiting& entry : queue_) Answer(std::move(entry.callback), Status(Code::kShuttingDown));
-  queue_.clear();
+  for (Queue* queue : {&queue_, &pages_}) {
+    for (Waiting& entry : *queue) Answer(std::move(entry.callback), Status(Code::kShuttingDown));
+    queue->clear();
+  }
   slots_.Close(std::move(done));
 }
 

@@ -1,4 +1,5 @@
-// Pool: first in, first out, with a limit and a deadline for those who wait.
+// Pool: first in, first out, with a limit and a deadline for those who wait, and pages behind
+// all others.
 
 #include "pg/pool.h"
 
@@ -30,15 +31,10 @@ class TestPool {
   }
 
   std::future<BatchResult> Begin(const Statement& statement, Params params = Params()) {
-    std::promise<BatchResult> promise;
-    auto future = promise.get_future();
-    thread_.Call([&] {
-      pool_->Query(statement, std::move(params),
-                   [promise = std::move(promise)](BatchResult result) mutable {
-                     promise.set_value(std::move(result));
-                   });
-    });
-    return future;
+    return Send(&Pool::Execute, statement, std::move(params));
+  }
+  std::future<BatchResult> BeginPage(const Statement& statement, Params params = Params()) {
+    return Send(&Pool::ExecutePage, statement, std::move(params));
   }
 
   void Close() {
@@ -57,6 +53,19 @@ class TestPool {
   }
 
  private:
+  std::future<BatchResult> Send(void (Pool::*way)(Batch, BatchCallback), const Statement& statement,
+                                Params params) {
+    std::promise<BatchResult> promise;
+    auto future = promise.get_future();
+    thread_.Call([&] {
+      (*pool_.*way)(Batch(statement, std::move(params)),
+                    [promise = std::move(promise)](BatchResult result) mutable {
+                      promise.set_value(std::move(result));
+                    });
+    });
+    return future;
+  }
+
   LoopThread thread_;
   std::unique_ptr<Pool> pool_;
 };
@@ -112,6 +121,31 @@ TEST(Pool, WaitingHasADeadline) {
   postgres.Ask("SELECT pg_advisory_unlock(7)");
   EXPECT_TRUE(running.get().ok());
   EXPECT_TRUE(pool.Begin(kEcho, One(2)).get().ok());
+}
+
+TEST(Pool, PagesLeaveConnectionsToOthers) {
+  Postgres postgres;
+  postgres.Ask("SELECT pg_advisory_lock(7)");
+  TestPool pool(Postgres::Options(), {.connections = 2, .wait_ms = 100'000, .pages_max = 1});
+  auto slow = pool.BeginPage(kLock);
+  postgres.WaitUntil(
+      "EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'queen' AND "
+      "wait_event_type = 'Lock')");
+  auto next = pool.BeginPage(kEcho, One(1));
+  EXPECT_TRUE(pool.Begin(kEcho, One(2)).get().ok());
+  EXPECT_EQ(next.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  postgres.Ask("SELECT pg_advisory_unlock(7)");
+  EXPECT_TRUE(slow.get().ok());
+  EXPECT_TRUE(next.get().ok());
+}
+
+TEST(Pool, NobodyWaitsLongForADatabaseThatIsKnownToBeAway) {
+  ConnectOptions nowhere;
+  nowhere.keywords = {{"host", "127.0.0.1"}, {"port", "1"}};
+  TestPool pool(nowhere, {.connections = 1, .wait_ms = 3'600'000, .down_wait_ms = 20});
+  const BatchResult refused = pool.Begin(kEcho, One(1)).get();
+  EXPECT_EQ(refused.status.code(), Code::kDatabaseUnavailable);
+  EXPECT_EQ(refused.status.message().find("127.0.0.1"), std::string::npos);
 }
 
 TEST(Pool, WithoutAServerTheAnswerIsUnavailable) {

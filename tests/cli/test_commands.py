@@ -83,6 +83,19 @@ def test_groups(cli, filled):
     assert group["queueName"] == "orders"
 
 
+def test_lists_as_json_are_what_was_asked_for(cli):
+    for queue in ("left", "right"):
+        cli("queue", "configure", queue, "--namespace", f"ns-{queue}", "--task", f"task-{queue}")
+        cli("push", queue, "1")
+        cli("pop", queue, "-g", "both", *(("--then", "return") if queue == "right" else ()))
+    assert {g["queueName"] for g in cli("groups", "left", "--refresh", "-o", "json").json()} == {"left"}
+    lagging = {(g["name"], g["queueName"]) for g in cli("groups", "--lagging", "-o", "json").json()}
+    assert ("both", "right") in lagging and ("both", "left") not in lagging
+    for option in ("--namespace=ns-left", "--task=task-left"):
+        listed = cli("queues", option, "-o", "json").json()
+        assert [q["name"] for q in listed["queues"]] == ["left"] and "statsAge" in listed
+
+
 def test_group_show_and_delete(cli):
     cli("push", "watched", "1")
     cli("pop", "watched", "-g", "watchers")
@@ -110,6 +123,7 @@ def test_seek(cli):
 def test_dlq_list(cli, filled):
     row, = cli("dlq", "list", "--queue", "orders").rows()
     assert row[1:5] == ["orders", "b", "workers", "0"] or row[1:4] == ["orders", "b", "workers"]
+    assert filled["partitionId"] in row  # which `message retry` asks for
     assert row[-1] == "a ?[31mbug"  # what a message says does not reach the terminal
     assert cli("dlq", "list", "--queue", "orders", "-o", "json").json()["total"] == 1
     assert cli("dlq", "list", "--queue", "orders", "--group", "others").out == "There are no dead letters.\n"

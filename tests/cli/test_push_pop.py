@@ -1,7 +1,6 @@
-"""queen push, pop and tail."""
+"""queen push and pop."""
 
 import json
-import signal
 import subprocess
 
 from support.broker import base_environment, binary
@@ -49,6 +48,20 @@ def test_push_lines_from_a_file_and_from_standard_input(cli, directory):
     assert numbers == [{"n": n} for n in range(3000)] + [1, 2]
 
 
+def test_what_is_no_file_fails(cli, directory):
+    assert "Is a directory" in cli("push", "none", "--file", directory, code=1).err
+    assert "No such file" in cli("push", "none", "--file", f"{directory}/none", code=1).err
+
+
+def test_lines_of_any_length(cli, directory):
+    """Also longer than what is read at once, and a last one without an end."""
+    path = f"{directory}/long"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(json.dumps("x" * length) for length in (0, 65533, 65534, 65535, 200_000, 1)))
+    cli("push", "long", "--file", path)
+    assert [len(m["data"]) for m in cli("pop", "long", "-n", 9, "-o", "json").lines()] == [0, 65533, 65534, 65535, 200_000, 1]
+
+
 def test_envelopes(cli):
     lines = [{"payload": 1, "partition": "a", "transactionId": "t1", "headers": {"x": "y"}},
              {"payload": 2, "partition": "b", "queue": "elsewhere"}]
@@ -91,44 +104,3 @@ def test_pop_waits(cli, broker):
     cli("push", "later", "7")
     out, _ = waiting.communicate(timeout=30)
     assert json.loads(out)["data"] == 7 and waiting.returncode == 0
-
-
-def start_tail(url, *words):
-    return subprocess.Popen([binary(), "tail", *words, "--url", url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, env=base_environment())
-
-
-def test_tail_follows_and_leaves_no_group(cli, broker):
-    cli("push", "log", '"before"')
-    tail = start_tail(broker.url, "log")
-    assert tail.stderr.readline().startswith("Following log")
-    cli("push", "log", '"after"', "--partition", "p")
-    line = tail.stdout.readline().split()
-    assert line[1:] == ["p@0", '"after"']
-    tail.send_signal(signal.SIGINT)
-    assert tail.wait(timeout=30) == 0
-    assert cli("pop", "log", "-n", 5, "--partitions", 5, "-o", "json").lines()[0]["data"] == "before"  # not taken
-    assert "log" in {group["queueName"] for group in cli("groups", "-o", "json").json()}
-    assert not tails(cli)
-
-
-def tails(cli):
-    return [group["name"] for group in cli("groups", "-o", "json").json() if group["name"].startswith("queen-tail-")]
-
-
-def test_tail_ends_when_nobody_reads(cli, broker):
-    """As in `queen tail log | head -1`; its group goes with it."""
-    tail = start_tail(broker.url, "piped")
-    assert tail.stderr.readline().startswith("Following")
-    cli("push", "piped", "1")
-    assert tail.stdout.readline() and tails(cli)
-    tail.stdout.close()
-    cli("push", "piped", "2")
-    assert tail.wait(timeout=30) == 0
-    assert not tails(cli)
-
-
-def test_tail_from_the_beginning(cli):
-    for n in range(3):
-        cli("push", "old", str(n))
-    assert [m["data"] for m in cli("tail", "old", "--all", "-n", 3, "-o", "json").lines()] == [0, 1, 2]

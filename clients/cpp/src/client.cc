@@ -116,6 +116,7 @@ class Client::Impl {
       }
       const std::string url = urls_[(current_ + urls_.size() - 1) % urls_.size()];
       if (round >= options_.retry.rounds_max) return Final(last, url, maybe_done);
+      if (options_.on_retry) options_.on_retry(ErrorOf(last, url));
       thread_local std::mt19937_64 random{std::random_device{}()};
       if (!SleepFor(backoff.Next(random, last.retry_after), stop)) {
         return Error{ErrorKind::kStopped, "stopped", "", 0};

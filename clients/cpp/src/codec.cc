@@ -1,8 +1,12 @@
 #include "codec.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "base/json_range.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/utf8.h"
 #include "base/uuid.h"
 
 namespace queen::client {
@@ -88,6 +92,10 @@ Message ReadMessage(const JsonValue& entry) {
   return message;
 }
 
+bool AreUtf8(std::initializer_list<std::string_view> texts) {
+  return std::ranges::all_of(texts, IsValidUtf8);
+}
+
 }  // namespace
 
 std::string JsonString(std::string_view text) {
@@ -105,6 +113,12 @@ Acknowledgment Acknowledgment::Of(const Message& message, Verdict verdict, std::
 
 std::string ProblemOf(const NewMessage& message) {
   if (message.queue.empty()) return "the message names no queue";
+  if (!AreUtf8({message.queue, message.partition, message.transaction_id, message.trace_id})) {
+    return "a name of the message is not UTF-8";
+  }
+  for (const auto& [name, value] : message.headers) {
+    if (!AreUtf8({name, value})) return "a header of the message is not UTF-8";
+  }
   if (const auto payload = ParseJson(message.payload); !payload.ok()) {
     return "the payload: " + payload.status().message();
   }

@@ -23,14 +23,18 @@ size_t BytesOf(const NewMessage& message) {
   return bytes;
 }
 
-std::vector<PushOutcome> AllFailed(std::span<const NewMessage> messages, const Error& error) {
+// `was_sent`: the request was on its way when it was stopped.
+std::vector<PushOutcome> AllFailed(std::span<const NewMessage> messages, const Error& error,
+                                   bool was_sent) {
+  const bool maybe_stored =
+      error.kind == ErrorKind::kUnknownOutcome || (error.kind == ErrorKind::kStopped && was_sent);
   std::vector<PushOutcome> outcomes;
   for (const NewMessage& message : messages) {
     PushOutcome outcome;
-    outcome.status =
-        error.kind == ErrorKind::kUnknownOutcome ? PushStatus::kUnknown : PushStatus::kFailed;
+    outcome.status = maybe_stored ? PushStatus::kUnknown : PushStatus::kFailed;
     outcome.transaction_id = message.transaction_id;
     outcome.error = error.message;
+    if (error.kind != ErrorKind::kInvalidArgument) outcome.request_error = error.kind;
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;
@@ -155,10 +159,11 @@ class Producer::Impl {
       const std::lock_guard lock(mutex_);
       counts_.requests += 1;
     }
-    auto pushed = client_.Push({messages.begin(), messages.end()});
+    const bool was_sent = !options_.stop.stop_requested();
+    auto pushed = client_.Push({messages.begin(), messages.end()}, options_.stop);
     if (pushed.ok()) return std::move(*pushed);
     if (pushed.error().kind != ErrorKind::kInvalidArgument || messages.size() == 1) {
-      return AllFailed(messages, pushed.error());
+      return AllFailed(messages, pushed.error(), was_sent);
     }
     std::vector<PushOutcome> outcomes = PushOrHalve(messages.first(messages.size() / 2));
     std::vector<PushOutcome> rest = PushOrHalve(messages.subspan(messages.size() / 2));

@@ -95,6 +95,7 @@ class Transport::Connection {
   void SetUp(const HttpRequest& request, const Headers& headers,
              std::chrono::milliseconds connect_timeout) {
     curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
+    curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // "." and ".." are names like others
     curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, request.method.c_str());
     curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers.get());

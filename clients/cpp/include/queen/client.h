@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -32,6 +33,8 @@ struct Options {
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds request_timeout{30'000};  // a long poll has its own wait on top
   RetryPolicy retry;
+  // Called before each pause with why the round failed, on the thread of the call.
+  std::function<void(const Error&)> on_retry;
 };
 
 struct PopRequest {

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "queen/result.h"
 
 namespace queen::client {
 
@@ -42,6 +45,8 @@ struct PushOutcome {
   std::string message_id;    // "" unless kQueued or kDuplicate
   std::string partition_id;  // "" unless kQueued
   std::string error;         // "" unless kFailed or kUnknown
+  // Of the request, where it failed as a whole and not because of this message.
+  std::optional<ErrorKind> request_error = std::nullopt;
 
   // Stored, now or before, or safe on a broker's disk.
   bool ok() const { return status < PushStatus::kFailed; }

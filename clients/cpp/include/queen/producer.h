@@ -24,6 +24,9 @@ struct ProducerOptions {
   int lanes = 2;                        // requests in flight; a partition always uses the same one
   size_t pending_messages = 50'000;     // accepted and not answered
   size_t pending_bytes = size_t{64} << 20;
+  // Once asked, what is not answered yet is given up: its outcome is kUnknown where a request was
+  // on its way, and kFailed otherwise.
+  std::stop_token stop;
 };
 
 struct ProducerCounts {
