@@ -79,7 +79,7 @@ Availability AvailabilityOf(const Progress& progress, const QueueRules& rules, c
     found.state = LaneState::kHeld;
     found.ready_at_micros = progress.lease->until_micros;
   } else if (found.cursor >= log.live_end) {
-    found.state = LaneState::kEmpty;
+    found.state = log.open ? LaneState::kUnknown : LaneState::kEmpty;
   } else if (found.cursor >= log.known_end) {
     found.state = LaneState::kUnknown;
   } else if (progress.ready_at_micros > now_micros) {
@@ -96,7 +96,7 @@ Availability AvailabilityOf(const Progress& progress, const QueueRules& rules, c
   }
   found.end = std::min(found.end, due_end);
   if (found.window_end) found.end = std::min(found.end, *found.window_end);
-  found.more = found.end < log.live_end;
+  found.more = found.end < log.live_end || log.open;
   return found;
 }
 

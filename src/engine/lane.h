@@ -90,6 +90,7 @@ struct LogView {
   int64_t live_end = 0;       // the same without messages at the end that are gone
   int64_t newest_micros = 0;  // when the last message was created
   Bitmap hidden;              // from `from` on: not for this group
+  bool open = false;          // others may have written behind `end`
 };
 
 }  // namespace queen::engine
