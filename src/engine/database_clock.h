@@ -10,8 +10,10 @@ namespace queen::engine {
 
 class DatabaseClock {
  public:
-  // An answer that arrives now was made when PostgreSQL's clock showed `micros`.
-  void Tell(int64_t micros) { ahead_ = micros - Steady(); }
+  // An answer that arrives now was made when PostgreSQL's clock showed `micros`; 0: it does not say.
+  void Tell(int64_t micros) {
+    if (micros > 0) ahead_ = micros - Steady();
+  }
   int64_t NowMicros() const { return Steady() + ahead_; }
 
  private:

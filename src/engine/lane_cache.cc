@@ -67,6 +67,7 @@ void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t g
     static_cast<LoadedLane&>(known) = std::move(lane);
     known.progress = std::move(progress);
     if (end > known.log.end) known.log.end = known.log.live_end = end;
+    known.log.open = known.doubted >= load;  // the load's snapshot may be older than the doubt
     known.load = load;
     Count(found->second);
     return;
@@ -139,7 +140,9 @@ void LaneCache::Doubt(PartitionId partition) {
   const auto groups = groups_.find(partition.value);
   if (groups == groups_.end()) return;
   for (const GroupId group : groups->second) {
-    lanes_.find(LaneKey{partition, group})->second.lane.log.open = true;
+    Lane& lane = lanes_.find(LaneKey{partition, group})->second.lane;
+    lane.log.open = true;
+    lane.doubted = loads_;
   }
 }
 

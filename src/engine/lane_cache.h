@@ -36,7 +36,8 @@ struct LoadedLane {
 };
 
 struct Lane : LoadedLane {
-  int64_t load = 0;  // the number of the load it came from
+  int64_t load = 0;     // the number of the load it came from
+  int64_t doubted = 0;  // of the last load that had begun when somebody else may have written
 };
 
 // The generation of a process, shared by its workers: rises when any of them loses a connection.

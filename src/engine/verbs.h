@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/random.h"
 #include "engine/lane_cache.h"
 #include "engine/lease_rule.h"
 
@@ -39,6 +40,9 @@ struct LaneAppend {
   bool frees = false;  // a lease ends: other brokers are told that the partition may be ready
   std::vector<DeadLetter> dead;
 };
+
+// A stamp for a new state.
+inline int64_t NewStamp() { return static_cast<int64_t>(ThreadRandom()()); }
 
 struct AppendRequest {
   std::vector<LaneAppend> lanes;  // each lane once
