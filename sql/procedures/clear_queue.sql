@@ -1,4 +1,4 @@
--- requires: drop_stale_progress, lane_numbers, locks
+-- requires: drop_stale_progress, lane_numbers, locks, raise_versions
 -- Removes what some group of a queue has still to consume (without groups: everything), from one partition or from all
 -- (p_partition NULL). What every group has passed stays, for whoever seeks back and for the search for duplicates.
 -- Each partition is cleared at one moment, between two pushes: its end and its clock stay where they are, so no offset
@@ -46,6 +46,7 @@ BEGIN
         next_after := NULL;
     END LOOP;
     PERFORM queen.announce(v_done);
+    IF cardinality(v_done) > 0 THEN PERFORM queen.raise_versions(ARRAY[v_queue_id]); END IF;
     RETURN NEXT;
 END $$;
 
@@ -56,7 +57,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_from  bigint;
     v_group int;
-    v_state record;
+    v_state queen.progress;
     v_epoch bigint;
 BEGIN
     SELECT coalesce(min(l.cursor), min(l.first)), min(l.seq_end),
@@ -74,8 +75,7 @@ BEGIN
     FOR v_group IN SELECT g.id FROM queen.groups g JOIN queen.partitions p ON p.queue_id = g.queue_id
                    WHERE p.id = p_partition_id ORDER BY g.id LOOP
         LOOP
-            SELECT r.epoch, r.cursor INTO v_state FROM queen.progress r
-            WHERE r.partition_id = p_partition_id AND r.group_id = v_group ORDER BY r.epoch DESC LIMIT 1;
+            v_state := queen.lock_lane(p_partition_id, v_group);
             EXIT WHEN v_state.cursor >= upto;
             INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
             VALUES (p_partition_id, v_group, coalesce(v_state.epoch, 0) + 1, upto, clock_timestamp())

@@ -6,7 +6,7 @@ ACK = 'sql/procedures/ack_messages.sql'
 VERDICTS = 'sql/procedures/apply_verdicts.sql'
 ITEMS = 'sql/procedures/item_verdicts.sql'
 LEASE = 'sql/procedures/lease_rows.sql'
-AVAILABILITY = 'sql/procedures/availability.sql'
+LANE_STATE = 'sql/procedures/lane_state.sql'
 ENSURE_GROUP = 'sql/procedures/ensure_group.sql'
 RENEW = 'sql/procedures/renew_lease.sql'
 ASYNCHRONOUS = "set_config('synchronous_commit', 'off', true)"
@@ -95,7 +95,7 @@ RULES = (
          (Edit(LEASE, "g.state = 'ready' AND g.end_seq < g.avail_end THEN 0", 'false THEN 0'),), ('contract/pop_sm_lease',),
          r'instead of \(leased,,'),
     Rule('rest_of_a_delay', 'So does one that left what is not due yet.',
-         (Edit('sql/procedures/availability.sql', 'WHEN o.due_end < n.live_end OR o.window_end < n.live_end THEN p_now', ''),),
+         (Edit('sql/procedures/availability.sql', 'WHEN o.due_end < l.live_end OR o.window_end < l.live_end THEN p_now', ''),),
          ('contract/pop_sm_lease',), 'some are delayed'),
     Rule('one_predicate_resolve', 'Resolve calls ready what the lease calls ready.',
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
@@ -109,7 +109,7 @@ RULES = (
           Edit(ENSURE_GROUP, "CASE WHEN p_mode = 'time' THEN p_time END;", "CASE WHEN p_mode = 'time' THEN p_time ELSE clock_timestamp() END;")),
          ('isolation/group_new',), r'\+empty'),
     Rule('born_later_from_zero', 'Partitions born after the first pop are read from their beginning.',
-         (Edit(AVAILABILITY, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
+         (Edit(LANE_STATE, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
                                     WHERE b.group_id = g.id AND b.partition_id = p.id)''', '''WHEN 'new' THEN coalesce((SELECT b.seq FROM queen.group_starts b
                                     WHERE b.group_id = g.id AND b.partition_id = p.id), n.seq_end)'''),),
          ('contract/availability',), 'partitions born later are read from their start'),
