@@ -7,11 +7,11 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 
-// `progress.settled` and what is hidden, as seen from `cursor`.
+// `progress.settled` and what is hidden, as seen from `cursor`, no further than a lease may reach.
 Bitmap SettledFrom(const Progress& progress, const LogView& log, int64_t cursor) {
   Bitmap settled =
       progress.settled.empty() ? Bitmap() : progress.settled.From(cursor - progress.cursor);
-  if (!log.hidden.empty()) settled |= log.hidden.From(cursor - log.from);
+  if (!log.hidden.empty()) settled |= log.hidden.From(cursor - log.from).Cut(kSpanMax);
   return settled;
 }
 
@@ -31,6 +31,43 @@ void MoveToFirst(const Progress& progress, const LogView& log, int64_t& cursor, 
     if (leading == 0) return;
     cursor += leading;
   }
+}
+
+// When the last message that `log` lists before `seq` was created; 0 if there is none.
+int64_t CreatedBefore(const LogView& log, int64_t seq) {
+  const size_t at = SegmentAt(log, seq - 1);
+  if (at < log.segments.size() && log.segments[at].base_seq < seq) return *CreatedAt(log, seq - 1);
+  return at == 0 ? 0 : *CreatedAt(log, log.segments[at - 1].end() - 1);
+}
+
+// Leaves out what is past its retention or maximum wait, whether it was swept or not.
+void SkipExpired(const QueueRules& rules, const LogView& log, int64_t now_micros,
+                 Availability& found) {
+  if (rules.expires_after_seconds <= 0) return;
+  const int64_t age = rules.expires_after_seconds * kSecond;
+  const int64_t first = FirstSeqAt(log, now_micros - age);
+  if (first <= found.cursor) return;
+  found.cursor = first;
+  if (const int64_t last = CreatedBefore(log, first); last > 0) found.since_micros = last + age + 1;
+}
+
+// How far the window is open (windowBuffer).
+void OpenWindow(const Progress& progress, const QueueRules& rules, const LogView& log,
+                int64_t now_micros, Availability& found) {
+  if (rules.window_seconds <= 0) return;
+  const int64_t quiet_at = log.newest_micros + rules.window_seconds * kSecond;
+  if (quiet_at <= now_micros) {
+    found.window_end = log.end;
+    found.since_micros = std::max(found.since_micros, quiet_at);
+  } else {
+    found.window_end = progress.window_end.value_or(0);
+  }
+}
+
+// The end of the waits that `progress` speaks of.
+int64_t WaitedUntil(const Progress& progress) {
+  return std::max(progress.lease ? progress.lease->until_micros : 0,
+                  progress.ready_at_micros.value_or(0));
 }
 
 }  // namespace
@@ -61,17 +98,11 @@ Availability AvailabilityOf(const Progress& progress, const QueueRules& rules, c
                             int64_t now_micros) {
   Availability found;
   found.cursor = std::max(progress.cursor, log.from);
-  if (rules.expires_after_seconds > 0) {
-    const int64_t oldest = now_micros - rules.expires_after_seconds * kSecond;
-    found.cursor = std::max(found.cursor, FirstSeqAt(log, oldest));
-  }
+  SkipExpired(rules, log, now_micros, found);
   MoveToFirst(progress, log, found.cursor, found.settled);
 
   found.end = std::min(log.live_end, log.known_end);
-  if (rules.window_seconds > 0) {
-    const bool quiet = log.newest_micros <= now_micros - rules.window_seconds * kSecond;
-    found.window_end = quiet ? log.end : progress.window_end.value_or(0);
-  }
+  OpenWindow(progress, rules, log, now_micros, found);
   const int64_t delay = rules.delay_seconds * kSecond;
   const int64_t due_end = delay > 0 ? FirstSeqAt(log, now_micros - delay + 1) : found.end;
 
@@ -93,6 +124,7 @@ Availability AvailabilityOf(const Progress& progress, const QueueRules& rules, c
     found.ready_at_micros = log.newest_micros + rules.window_seconds * kSecond;
   } else {
     found.state = LaneState::kReady;
+    found.since_micros = std::max(found.since_micros, WaitedUntil(progress));
   }
   found.end = std::min(found.end, due_end);
   if (found.window_end) found.end = std::min(found.end, *found.window_end);

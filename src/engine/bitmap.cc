@@ -48,6 +48,7 @@ int64_t Bitmap::Count(int64_t from, int64_t to) const {
   const auto size = static_cast<int64_t>(words_.size()) * kWordBits;
   from = std::max(from, int64_t{0});
   to = std::min(to, size);
+  if (from >= to) return 0;
   int64_t count = 0;
   for (int64_t word = from / kWordBits; word * kWordBits < to; ++word) {
     const int64_t start = word * kWordBits;

@@ -66,12 +66,15 @@ void TakeSegments(const LogView& log, const LeaseRequest& request, int64_t want_
   outcome.state = outcome.segments.empty() ? LeaseState::kFull : LeaseState::kLeased;
 }
 
-// Gives back what lies behind `end`.
-void DropSegmentsBehind(LeaseOutcome& outcome, int64_t end) {
-  while (outcome.segments.back().base_seq >= end) {
-    outcome.bytes -= outcome.segments.back().bytes;
-    outcome.segments.pop_back();
+// Counts what is delivered: some of a lease may be gone by the time it is given again.
+int64_t MessagesOf(const LeaseOutcome& outcome) {
+  int64_t messages = 0;
+  for (const SegmentSpan& segment : outcome.segments) {
+    const int64_t from = std::max(segment.base_seq, outcome.cursor) - outcome.cursor;
+    const int64_t to = std::min(segment.end(), outcome.end) - outcome.cursor;
+    messages += to - from - outcome.settled.Count(from, to);
   }
+  return messages;
 }
 
 // The lane is held by the lease that asks: its answer was lost, and is given again.
@@ -80,15 +83,15 @@ LeaseOutcome GiveAgain(const Progress& progress, const LogView& log, LeaseOutcom
   outcome.state = LeaseState::kLeased;
   outcome.end = progress.lease->end;
   outcome.cursor = outcome.found.cursor;
-  outcome.settled = outcome.found.settled;
-  outcome.attempts = progress.attempts;
-  for (size_t i = SegmentAt(log, outcome.cursor); i < log.segments.size(); ++i) {
+  outcome.settled = outcome.found.settled.Cut(outcome.end - outcome.cursor);
+  outcome.attempts = AttemptsFrom(progress, outcome.cursor);
+  const bool any_left = outcome.cursor < outcome.end;
+  for (size_t i = SegmentAt(log, outcome.cursor); any_left && i < log.segments.size(); ++i) {
     if (log.segments[i].base_seq >= outcome.end) break;
     outcome.segments.push_back(log.segments[i]);
     outcome.bytes += log.segments[i].bytes;
   }
-  outcome.messages =
-      outcome.end - outcome.cursor - outcome.settled.Count(0, outcome.end - outcome.cursor);
+  outcome.messages = MessagesOf(outcome);
   return outcome;
 }
 
@@ -107,10 +110,8 @@ LeaseOutcome DecideLease(const Progress& progress, const QueueRules& rules, cons
     return GiveAgain(progress, log, std::move(outcome));
   }
   if (found.state != LaneState::kReady) return outcome;
-  if (progress.lease) outcome.not_before_micros = progress.lease->until_micros;
-  if (progress.ready_at_micros) {
-    outcome.not_before_micros = std::max(outcome.not_before_micros, *progress.ready_at_micros);
-  }
+  outcome.not_before_micros = found.since_micros;
+  if (rules.window_seconds > 0) outcome.log_end = log.end;
   if (HasDeadHead(progress, rules, found)) {
     TakeDeadHead(progress, outcome);
     return outcome;
@@ -127,17 +128,14 @@ LeaseOutcome DecideLease(const Progress& progress, const QueueRules& rules, cons
   outcome.cursor = found.cursor;
   outcome.end = std::min(want_end, outcome.segments.back().end());
   outcome.settled = found.settled.Cut(outcome.end - outcome.cursor);
-  outcome.messages =
-      outcome.end - outcome.cursor - outcome.settled.Count(0, outcome.end - outcome.cursor);
+  outcome.messages = MessagesOf(outcome);
   outcome.attempts = AttemptsFrom(progress, outcome.cursor);
   outcome.whole = outcome.end >= log.live_end && !found.more;
-  DropSegmentsBehind(outcome, outcome.end);
   if (rules.delay_seconds > 0) {
     outcome.not_before_micros =
         std::max(outcome.not_before_micros,
                  *CreatedAt(log, outcome.end - 1) + rules.delay_seconds * kSecond);
   }
-  if (rules.window_seconds > 0) outcome.log_end = log.end;
 
   if (request.auto_ack) {
     const int64_t behind = outcome.end - found.cursor;

@@ -46,7 +46,7 @@ struct LeaseOutcome {
   int64_t lease_ms = 0;
   // The append counts only if it happens at this time or later.
   int64_t not_before_micros = 0;
-  // ... and only if the log ends there.
+  // ... and only if the log ends there: its row says how far the window is open.
   std::optional<int64_t> log_end;
   std::vector<DeadLetter> dead;
 
@@ -57,8 +57,8 @@ struct LeaseOutcome {
   std::vector<Attempt> attempts;
   std::vector<SegmentSpan> segments;  // that it needs
   bool whole = false;                 // it has all there is
-  int64_t messages = 0;
-  int64_t bytes = 0;  // of the segments; kLarge: of the first
+  int64_t messages = 0;               // 0 only for a lease given again of which nothing is left
+  int64_t bytes = 0;                  // of the segments; kLarge: of the first
 };
 
 LeaseOutcome DecideLease(const Progress& progress, const QueueRules& rules, const LogView& log,

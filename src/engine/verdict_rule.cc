@@ -69,20 +69,26 @@ class SinglesReader {
   Singles read_;
 };
 
-// What is completed, from the cursor on, no further than the lease reaches.
+// What is completed, from the cursor on, no further than the lease reaches. Clients name the
+// messages: a base far behind the lease must cost nothing.
 Bitmap CompletedFrom(const Progress& progress, const Verdicts& verdicts, int64_t completed_upto) {
-  Bitmap done = verdicts.base >= progress.cursor
-                    ? verdicts.done.Shifted(verdicts.base - progress.cursor)
-                    : verdicts.done.From(progress.cursor - verdicts.base);
+  const int64_t span = progress.lease->end - progress.cursor;
+  const int64_t ahead = verdicts.base - progress.cursor;
+  Bitmap done;
+  if (ahead < 0) {
+    done = verdicts.done.From(-ahead).Cut(span);
+  } else if (ahead < span) {
+    done = verdicts.done.Cut(span - ahead).Shifted(ahead);
+  }
   done.SetRange(0, completed_upto - progress.cursor + 1);
-  return done.Cut(progress.lease->end - progress.cursor);
+  return done;
 }
 
 int32_t DeliveriesAfter(const Progress& before, const Progress& next, const Bitmap& failed,
                         LeaseAfter lease_after, bool released) {
   if (failed.Get(0)) return 0;  // the head has a verdict
   if (lease_after == LeaseAfter::kKeptOnPurpose && !released) return 0;
-  if (next.cursor == before.cursor) return before.deliveries - (released ? 1 : 0);
+  if (next.cursor == before.cursor) return std::max(before.deliveries - (released ? 1 : 0), 0);
   return released ? 0 : 1;
 }
 
