@@ -10,7 +10,8 @@ namespace queen::engine {
 
 class DatabaseClock {
  public:
-  // An answer that arrives now was made when PostgreSQL's clock showed `micros`; 0: it does not say.
+  // An answer that arrives now was made when PostgreSQL's clock showed `micros`; 0: it does not
+  // say.
   void Tell(int64_t micros) {
     if (micros > 0) ahead_ = micros - Steady();
   }

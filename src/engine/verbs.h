@@ -18,12 +18,6 @@ struct LaneAsk {
   int32_t messages = 0;  // segments are listed so far behind the first message to be delivered
 };
 
-struct LoadReply {
-  int64_t now_micros = 0;
-  std::vector<std::optional<LoadedLane>>
-      lanes;  // one per ask; nullopt: partition, queue or group is gone
-};
-
 struct LaneAppend {
   LaneKey key;
   QueueId queue;
@@ -31,12 +25,12 @@ struct LaneAppend {
   int64_t prev_epoch = 0;
   int64_t prev_stamp = 0;
   // The append counts only
-  int64_t not_before_micros = 0;       // ... at this time or later,
-  bool held = false;                   // ... while the lease of the state before lives,
-  std::optional<int64_t> log_end;      // ... if the log ends here.
-  Progress next;                       // with a stamp of its own
-  int64_t lease_ms = 0;                // not 0: the lease lives so long from the append on
-  std::optional<int64_t> ready_in_ms;  // ready_at of `next` is at least so long after the append
+  std::optional<int64_t> not_before_micros;  // ... at this time or later,
+  bool held = false;                         // ... while the lease of the state before lives,
+  std::optional<int64_t> log_end;            // ... if the log ends here.
+  Progress next;                             // with a stamp of its own
+  std::optional<int64_t> lease_ms;           // the lease lives so long from the append on
+  std::optional<int64_t> ready_ms;  // ready_at of `next` is at least so long after the append
   bool frees = false;  // a lease ends: other brokers are told that the partition may be ready
   std::vector<DeadLetter> dead;
 };
@@ -45,6 +39,8 @@ struct LaneAppend {
 inline int64_t NewStamp() { return static_cast<int64_t>(ThreadRandom()()); }
 
 struct AppendRequest {
+  std::optional<int64_t> broker;  // who need not be told of freed partitions
+  std::optional<int64_t> n;       // with `broker` the key of this transaction in the ledger
   std::vector<LaneAppend> lanes;  // each lane once
   bool sync = true;               // false: a crash may forget it, as it may forget a lease
 };
@@ -58,16 +54,6 @@ enum class AppendState {
   kMoved,    // the log ends elsewhere
   kStale,    // the queue was changed
   kGone,     // partition, queue or group is gone
-};
-
-struct AppendAnswer {
-  AppendState state = AppendState::kGone;
-  Progress present;  // the state that stands, unless kGone
-};
-
-struct AppendReply {
-  int64_t now_micros = 0;
-  std::vector<AppendAnswer> lanes;  // one per lane of the request
 };
 
 }  // namespace queen::engine

@@ -5,8 +5,6 @@
 
 #include "base/log.h"
 #include "sidecar/answers.h"
-#include "storage/calls/append_lanes.h"
-#include "storage/calls/load_lanes.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
@@ -281,6 +279,7 @@ void AckQueue::SendBatch() {
 void AckQueue::DecideAcks(Batch& batch, bool loaded) {
   batch.generation = lanes_.generation();
   batch.appends = {};
+  batch.appends.broker = broker_;
   const int64_t now = clock_.NowMicros();
   for (Batch::Row& row : batch.rows) {
     row.append = -1;
@@ -320,7 +319,7 @@ void AckQueue::DecideAcks(Batch& batch, bool loaded) {
     append.held = true;
     append.next = row.outcome.next;
     append.next.stamp = engine::NewStamp();
-    append.ready_in_ms = row.outcome.ready_in_ms;
+    append.ready_ms = row.outcome.ready_in_ms;
     append.frees = row.outcome.released;
     append.dead = row.outcome.dead;
   }
@@ -332,8 +331,9 @@ void AckQueue::SendLoad(const std::shared_ptr<Batch>& batch) {
     if (row.load) asks.push_back({row.key->lane, 0});
   }
   const int64_t load = lanes_.BeginLoad();
+  pg::Batch call(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks));
   scheduler_.Execute(
-      *this, 0, storage::LoadLanes(asks),
+      *this, 0, std::move(call),
       [this, batch, load, generation = lanes_.generation(), asks = std::move(asks)](
           const pg::BatchResult& result) { OnLoaded(batch, asks, load, generation, result); });
 }
@@ -345,14 +345,10 @@ void AckQueue::OnLoaded(const std::shared_ptr<Batch>& batch,
     OnFailed(*batch, result, false);
     return;
   }
-  engine::LoadReply reply = storage::ReadLoadedLanes(result.rows[0], asks.size());
-  clock_.Tell(reply.now_micros);
-  for (size_t i = 0; i < asks.size(); ++i) {
-    if (reply.lanes[i]) {
-      lanes_.Put(asks[i].key, std::move(*reply.lanes[i]), load, generation);
-    } else {
-      lanes_.Drop(asks[i].key);
-    }
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result.rows[0]);
+  if (!taken.ok()) {
+    OnFailed(*batch, pg::NotSent(taken), false);
+    return;
   }
   DecideAcks(*batch, true);
   decided_.push_back(batch);
@@ -366,8 +362,10 @@ void AckQueue::SendAppend(const std::shared_ptr<Batch>& batch) {
   for (const Batch::Row& row : batch->rows) {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
-  scheduler_.Execute(*this, items, storage::AppendLanes(batch->appends, broker_),
-                     [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
+  scheduler_.Execute(
+      *this, items,
+      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(batch->appends)),
+      [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
 }
 
 void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
@@ -376,13 +374,16 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
     return;
   }
   pause_ms_ = kPauseMs;
-  engine::AppendReply reply =
-      storage::ReadAppendedLanes(result.rows[0], batch->appends.lanes.size());
-  clock_.Tell(reply.now_micros);
+  const auto appended = storage::append_lanes::Decode(result.rows[0]);
+  if (!appended.ok()) {
+    OnFailed(*batch, pg::NotSent(appended.status()), true);
+    return;
+  }
   for (Batch::Row& row : batch->rows) {
     if (row.append >= 0) {
-      TakeAppended(row, reply.lanes[static_cast<size_t>(row.append)], reply.now_micros,
-                   batch->generation);
+      const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
+      AfterAppend(row, answer);
+      TakeAppended(lanes_, clock_, row.key->lane, answer, batch->generation);
     }
     if (row.again) {
       GoAgain(row);
@@ -394,32 +395,29 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
 }
 
 // What the append says of a row that was decided.
-void AckQueue::TakeAppended(Batch::Row& row, engine::AppendAnswer& appended, int64_t now_micros,
-                            int64_t generation) {
-  using State = engine::AppendState;
+void AckQueue::AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended) {
+  using engine::AppendState;
   switch (appended.state) {
-    case State::kWon:
-      if (appended.present.ready_at_micros) {
-        row.ready_in_ms =
-            std::max<int64_t>(0, (*appended.present.ready_at_micros - now_micros + 999) / 1000);
+    case AppendState::kWon:
+      if (const auto& ready_at = appended.newest->ready_at_micros) {
+        row.ready_in_ms = std::max<int64_t>(0, (*ready_at - appended.now_micros + 999) / 1000);
       }
       break;
-    case State::kExpired:
+    case AppendState::kExpired:
       row.answer.state = AckAnswer::State::kRefused;
       row.answer.released = false;
       row.answer.dead.clear();
       break;
-    case State::kGone:
+    case AppendState::kGone:
       row.answer = {};
       break;
-    default:
+    case AppendState::kLost:
+    case AppendState::kBusy:
+    case AppendState::kEarly:
+    case AppendState::kMoved:
+    case AppendState::kStale:
       row.again = true;
       break;
-  }
-  if (appended.state == State::kGone || appended.state == State::kStale) {
-    lanes_.Drop(row.key->lane);
-  } else {
-    lanes_.Update(row.key->lane, std::move(appended.present), generation);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "engine/verbs.h"
 #include "loop/timer.h"
 #include "sidecar/ack_fold.h"
+#include "sidecar/lane_answers.h"
 #include "sidecar/scheduler.h"
 
 namespace queen::sidecar {
@@ -88,8 +89,7 @@ class AckQueue final : public Scheduler::Source {
                 int64_t load, int64_t generation, const pg::BatchResult& result);
   void SendAppend(const std::shared_ptr<Batch>& batch);
   void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
-  void TakeAppended(Batch::Row& row, engine::AppendAnswer& appended, int64_t now_micros,
-                    int64_t generation);
+  static void AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended);
   void OnRow(Batch::Row& row);
   void OnFailed(Batch& batch, const pg::BatchResult& result, bool appended);
   // Tells the owner of the queue that the row's lease has ended.

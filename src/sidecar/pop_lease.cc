@@ -1,9 +1,8 @@
 // The lease of a pop on its candidates. What happens behind it is in pop_fetch.cc.
 #include <algorithm>
 
+#include "sidecar/lane_answers.h"
 #include "sidecar/pop_state_machine.h"
-#include "storage/calls/append_lanes.h"
-#include "storage/calls/load_lanes.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
@@ -65,7 +64,7 @@ LeaseAnswer AnswerOf(const engine::LeaseOutcome& outcome, int64_t now_micros) {
 
 // What the append says of a row that was decided.
 LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
-                        const engine::AppendAnswer& appended, int64_t now_micros) {
+                        const storage::append_lanes::Row& appended) {
   using State = LeaseAnswer::State;
   switch (appended.state) {
     case engine::AppendState::kWon:
@@ -80,7 +79,7 @@ LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
     case engine::AppendState::kEarly:
       answer.state = State::kNotNow;
       answer.ready_in_ms =
-          std::max<int64_t>(1, (outcome.not_before_micros - now_micros + 999) / 1000);
+          std::max<int64_t>(1, (outcome.not_before_micros - appended.now_micros + 999) / 1000);
       break;
     case engine::AppendState::kLost:
     case engine::AppendState::kExpired:
@@ -255,6 +254,7 @@ void PopStateMachine::SendLease() {
 void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
   chunk.generation = lanes_.generation();
   chunk.appends = {};
+  chunk.appends.broker = broker_;
   chunk.appends.sync = false;
   const int64_t now = clock_.NowMicros();
   const Pop* pop = nullptr;
@@ -305,11 +305,11 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     append.version = lane->rules.version;
     append.prev_epoch = lane->progress.epoch;
     append.prev_stamp = lane->progress.stamp;
-    append.not_before_micros = outcome.not_before_micros;
+    if (outcome.not_before_micros > 0) append.not_before_micros = outcome.not_before_micros;
     append.log_end = outcome.log_end;
     append.next = *outcome.next;
     append.next.stamp = engine::NewStamp();
-    append.lease_ms = outcome.lease_ms;
+    if (outcome.lease_ms > 0) append.lease_ms = outcome.lease_ms;
     append.dead = outcome.dead;
     if (request.auto_ack || !outcome.dead.empty()) chunk.appends.sync = true;
   }
@@ -326,8 +326,9 @@ void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
   }
   chunk->appends = {};
   const int64_t load = lanes_.BeginLoad();
+  pg::Batch batch(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks));
   scheduler_.Execute(
-      *this, 0, storage::LoadLanes(asks),
+      *this, 0, std::move(batch),
       [this, chunk, load, generation = lanes_.generation(), asks = std::move(asks)](
           const pg::BatchResult& result) { OnLeaseLoaded(chunk, asks, load, generation, result); });
 }
@@ -339,14 +340,10 @@ void PopStateMachine::OnLeaseLoaded(const std::shared_ptr<LeaseChunk>& chunk,
     FailLeases(*chunk, result);
     return;
   }
-  engine::LoadReply reply = storage::ReadLoadedLanes(result.rows[0], asks.size());
-  clock_.Tell(reply.now_micros);
-  for (size_t i = 0; i < asks.size(); ++i) {
-    if (reply.lanes[i]) {
-      lanes_.Put(asks[i].key, std::move(*reply.lanes[i]), load, generation);
-    } else {
-      lanes_.Drop(asks[i].key);
-    }
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result.rows[0]);
+  if (!taken.ok()) {
+    FailLeases(*chunk, pg::NotSent(taken));
+    return;
   }
   DecideLeases(*chunk, true);
   if (chunk->appends.lanes.empty()) {
@@ -362,9 +359,10 @@ void PopStateMachine::SendLeaseAppend(const std::shared_ptr<LeaseChunk>& chunk) 
     FinishLeases(chunk);
     return;
   }
-  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
-                     storage::AppendLanes(chunk->appends, broker_),
-                     [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
+  scheduler_.Execute(
+      *this, static_cast<int64_t>(chunk->pops.size()),
+      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(chunk->appends)),
+      [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
 }
 
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
@@ -373,19 +371,16 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
     FailLeases(*chunk, result);
     return;
   }
-  engine::AppendReply reply =
-      storage::ReadAppendedLanes(result.rows[0], chunk->appends.lanes.size());
-  clock_.Tell(reply.now_micros);
+  const auto appended = storage::append_lanes::Decode(result.rows[0]);
+  if (!appended.ok()) {
+    FailLeases(*chunk, pg::NotSent(appended.status()));
+    return;
+  }
   for (LeaseRow& row : chunk->rows) {
     if (row.append < 0) continue;
-    engine::AppendAnswer& answer = reply.lanes[static_cast<size_t>(row.append)];
-    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer, reply.now_micros);
-    if (answer.state == engine::AppendState::kGone || answer.state == engine::AppendState::kStale ||
-        answer.state == engine::AppendState::kMoved) {
-      lanes_.Drop(row.lane);
-    } else {
-      lanes_.Update(row.lane, std::move(answer.present), chunk->generation);
-    }
+    const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
+    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer);
+    TakeAppended(lanes_, clock_, row.lane, answer, chunk->generation);
   }
   FinishLeases(chunk);
 }

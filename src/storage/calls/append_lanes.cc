@@ -1,210 +1,233 @@
 #include "storage/calls/append_lanes.h"
 
-#include <string>
+#include <fmt/format.h>
 
+#include <array>
+
+#include "storage/calls/columns.h"
 #include "storage/calls/progress_columns.h"
 
-namespace queen::storage {
+namespace queen::storage::append_lanes {
 namespace {
 
-using namespace pg::oid;  // NOLINT(google-build-using-namespace): the table below is made of them
+namespace oid = pg::oid;
+using engine::LaneAppend;
 
-const pg::Statement kAppendLanes{
-    "append_lanes",
-    "SELECT * FROM queen.append_lanes($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
-    "$15, $16, $17, $18,"
-    " $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)",
-    {kInt8,      kInt8,      kBool,      kInt4Array, kInt4Array,
-     kInt4Array, kInt8Array, kInt8Array, kInt8Array, kTimestampTzArray,
-     kBoolArray, kInt8Array, kInt8Array, kInt8Array, kTextArray,
-     kTextArray, kTextArray, kTextArray, kUuidArray, kTimestampTzArray,
-     kInt8Array, kInt8Array, kInt4Array, kInt4Array, kTimestampTzArray,
-     kInt8Array, kInt8Array, kBoolArray, kInt4Array, kInt8Array,
-     kTextArray, kInt4Array}};
-
-enum Column { kOrdinal, kState, kProgress, kNow = kProgress + kProgressColumns };
-
-// An array in which most elements are null: as a whole null when all are.
-template <typename Array>
-class Sparse {
- public:
-  explicit Sparse(size_t count) : array_(count) {}
-  template <typename Value>
-  void Add(const Value& value) {
-    array_.Add(value);
-    any_ = true;
-  }
-  void AddNull() { array_.AddNull(); }
-  template <typename Value>
-  void AddOrNull(const std::optional<Value>& value) {
-    if (value) {
-      Add(*value);
-    } else {
-      AddNull();
-    }
-  }
-  void AddTextOrNull(const std::string& text) {
-    if (text.empty()) {
-      AddNull();
-    } else {
-      Add(std::string_view(text));
-    }
-  }
-  void AddTo(pg::Params& params) {
-    if (any_) {
-      params.Add(std::move(array_));
-    } else {
-      params.Null(Array::kOid);
-    }
-  }
-
- private:
-  Array array_;
-  bool any_ = false;
+constexpr std::array<Column, 2> kStateColumns{{{"ordinal", oid::kInt4}, {"state", oid::kText}}};
+constexpr std::array<Column, 1> kClockColumns{{{"now", oid::kTimestampTz}}};
+enum Place {
+  kOrdinal,
+  kState,
+  kFirstOfProgress,
+  kNow = kFirstOfProgress + static_cast<int>(kProgressColumns.size()),
 };
 
-template <typename Get>
-std::string ArrayText(const std::vector<engine::Attempt>& attempts, Get get) {
-  std::string text;
-  for (const engine::Attempt& attempt : attempts) {
-    text += text.empty() ? '{' : ',';
-    text += std::to_string(get(attempt));
+constexpr std::array<std::pair<std::string_view, AppendState>, 8> kStates{{
+    {"won", AppendState::kWon},
+    {"gone", AppendState::kGone},
+    {"stale", AppendState::kStale},
+    {"lost", AppendState::kLost},
+    {"early", AppendState::kEarly},
+    {"expired", AppendState::kExpired},
+    {"moved", AppendState::kMoved},
+    {"busy", AppendState::kBusy},
+}};
+
+std::optional<AppendState> StateOf(std::string_view name) {
+  for (const auto& [known, state] : kStates) {
+    if (known == name) return state;
   }
-  if (!text.empty()) text += '}';
-  return text;
+  return std::nullopt;
 }
 
-engine::AppendState StateOf(std::string_view name) {
-  using engine::AppendState;
-  if (name == "won") return AppendState::kWon;
-  if (name == "lost") return AppendState::kLost;
-  if (name == "busy") return AppendState::kBusy;
-  if (name == "early") return AppendState::kEarly;
-  if (name == "expired") return AppendState::kExpired;
-  if (name == "moved") return AppendState::kMoved;
-  if (name == "stale") return AppendState::kStale;
-  return AppendState::kGone;
-}
-
-}  // namespace
-
-pg::Batch AppendLanes(const engine::AppendRequest& request, int64_t broker) {
-  const size_t count = request.lanes.size();
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::Int4Array queues(count, 4);
-  pg::Int8Array versions(count, 8);
-  pg::Int8Array prev_epochs(count, 8);
-  pg::Int8Array prev_stamps(count, 8);
-  Sparse<pg::TimestampTzArray> not_befores(count);
-  Sparse<pg::BoolArray> held(count);
-  Sparse<pg::Int8Array> log_ends(count);
-  pg::Int8Array stamps(count, 8);
-  pg::Int8Array cursors(count, 8);
-  Sparse<pg::TextArray> settled(count);
-  Sparse<pg::TextArray> failed(count);
-  Sparse<pg::TextArray> attempt_seqs(count);
-  Sparse<pg::TextArray> attempt_counts(count);
-  Sparse<pg::UuidArray> lease_ids(count);
-  Sparse<pg::TimestampTzArray> lease_untils(count);
-  Sparse<pg::Int8Array> lease_ms(count);
-  Sparse<pg::Int8Array> lease_ends(count);
-  Sparse<pg::Int4Array> lease_seconds(count);
-  pg::Int4Array deliveries(count, 4);
-  Sparse<pg::TimestampTzArray> ready_ats(count);
-  Sparse<pg::Int8Array> ready_ms(count);
-  Sparse<pg::Int8Array> window_ends(count);
-  Sparse<pg::BoolArray> frees(count);
-  pg::Int4Array dead_rows;
-  pg::Int8Array dead_seqs;
-  pg::TextArray dead_errors;
-  pg::Int4Array dead_counts;
-  for (size_t i = 0; i < count; ++i) {
-    const engine::LaneAppend& lane = request.lanes[i];
-    const engine::Progress& next = lane.next;
+// Which lanes, and what is compared.
+void AddConditions(const std::vector<LaneAppend>& lanes, pg::Params& params) {
+  const size_t count = lanes.size();
+  pg::Int4Array partitions(count);
+  pg::Int4Array groups(count);
+  pg::Int4Array queues(count);
+  pg::Int8Array versions(count);
+  pg::Int8Array prev_epochs(count);
+  pg::Int8Array prev_stamps(count);
+  SparseArray<pg::TimestampTzArray> not_befores(count);
+  SparseArray<pg::BoolArray> held(count);
+  SparseArray<pg::Int8Array> log_ends(count);
+  for (const LaneAppend& lane : lanes) {
     partitions.Add(lane.key.partition.value);
     groups.Add(lane.key.group.value);
     queues.Add(lane.queue.value);
     versions.Add(lane.version);
     prev_epochs.Add(lane.prev_epoch);
     prev_stamps.Add(lane.prev_stamp);
-    not_befores.AddOrNull(lane.not_before_micros > 0 ? std::optional(lane.not_before_micros)
-                                                     : std::nullopt);
-    held.AddOrNull(lane.held ? std::optional(true) : std::nullopt);
+    not_befores.AddOrNull(lane.not_before_micros);
+    lane.held ? held.Add(true) : held.AddNull();
     log_ends.AddOrNull(lane.log_end);
-    stamps.Add(next.stamp);
-    cursors.Add(next.cursor);
-    settled.AddTextOrNull(next.settled.ToText());
-    failed.AddTextOrNull(next.failed.ToText());
-    attempt_seqs.AddTextOrNull(
-        ArrayText(next.attempts, [](const auto& attempt) { return attempt.seq; }));
-    attempt_counts.AddTextOrNull(
-        ArrayText(next.attempts, [](const auto& attempt) { return attempt.failures; }));
-    const bool begins = next.lease && lane.lease_ms > 0;
-    lease_ids.AddOrNull(next.lease ? std::optional(next.lease->id) : std::nullopt);
-    lease_untils.AddOrNull(next.lease && !begins ? std::optional(next.lease->until_micros)
-                                                 : std::nullopt);
-    lease_ms.AddOrNull(begins ? std::optional(lane.lease_ms) : std::nullopt);
-    lease_ends.AddOrNull(next.lease ? std::optional(next.lease->end) : std::nullopt);
-    lease_seconds.AddOrNull(next.lease ? std::optional(next.lease->seconds) : std::nullopt);
-    deliveries.Add(next.deliveries);
-    ready_ats.AddOrNull(next.ready_at_micros);
-    ready_ms.AddOrNull(lane.ready_in_ms);
-    window_ends.AddOrNull(next.window_end);
-    frees.AddOrNull(lane.frees ? std::optional(true) : std::nullopt);
-    for (const engine::DeadLetter& letter : lane.dead) {
-      dead_rows.Add(static_cast<int32_t>(i + 1));
-      dead_seqs.Add(letter.seq);
-      if (letter.error.empty()) {
-        dead_errors.AddNull();
-      } else {
-        dead_errors.Add(letter.error);
-      }
-      dead_counts.Add(letter.failures);
+  }
+  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(queues));
+  params.Add(std::move(versions)).Add(std::move(prev_epochs)).Add(std::move(prev_stamps));
+  std::move(not_befores).MoveTo(params);
+  std::move(held).MoveTo(params);
+  std::move(log_ends).MoveTo(params);
+}
+
+// What the new rows say of messages.
+void AddMarks(const std::vector<LaneAppend>& lanes, pg::Params& params) {
+  const size_t count = lanes.size();
+  pg::Int8Array stamps(count);
+  pg::Int8Array cursors(count);
+  SparseArray<pg::TextArray> settled(count);
+  SparseArray<pg::TextArray> failed(count);
+  SparseArray<pg::TextArray> attempt_seqs(count);
+  SparseArray<pg::TextArray> attempt_counts(count);
+  const auto add_bitmap = [](SparseArray<pg::TextArray>& array, const engine::Bitmap& bitmap) {
+    bitmap.empty() ? array.AddNull() : array.Add(bitmap.ToText());
+  };
+  for (const LaneAppend& lane : lanes) {
+    stamps.Add(lane.next.stamp);
+    cursors.Add(lane.next.cursor);
+    add_bitmap(settled, lane.next.settled);
+    add_bitmap(failed, lane.next.failed);
+    if (lane.next.attempts.empty()) {
+      attempt_seqs.AddNull();
+      attempt_counts.AddNull();
+    } else {
+      const AttemptLiterals literals = ToLiterals(lane.next.attempts);
+      attempt_seqs.Add(literals.seqs);
+      attempt_counts.Add(literals.counts);
     }
   }
-  pg::Params params(32);
-  params.Int8(broker).Null(kInt8).Bool(request.sync);
-  params.Add(std::move(partitions))
-      .Add(std::move(groups))
-      .Add(std::move(queues))
-      .Add(std::move(versions));
-  params.Add(std::move(prev_epochs)).Add(std::move(prev_stamps));
-  not_befores.AddTo(params);
-  held.AddTo(params);
-  log_ends.AddTo(params);
   params.Add(std::move(stamps)).Add(std::move(cursors));
-  settled.AddTo(params);
-  failed.AddTo(params);
-  attempt_seqs.AddTo(params);
-  attempt_counts.AddTo(params);
-  lease_ids.AddTo(params);
-  lease_untils.AddTo(params);
-  lease_ms.AddTo(params);
-  lease_ends.AddTo(params);
-  lease_seconds.AddTo(params);
-  params.Add(std::move(deliveries));
-  ready_ats.AddTo(params);
-  ready_ms.AddTo(params);
-  window_ends.AddTo(params);
-  frees.AddTo(params);
-  params.Add(std::move(dead_rows))
-      .Add(std::move(dead_seqs))
-      .Add(std::move(dead_errors))
-      .Add(std::move(dead_counts));
-  return {kAppendLanes, std::move(params)};
+  std::move(settled).MoveTo(params);
+  std::move(failed).MoveTo(params);
+  std::move(attempt_seqs).MoveTo(params);
+  std::move(attempt_counts).MoveTo(params);
 }
 
-engine::AppendReply ReadAppendedLanes(const pg::Rows& rows, size_t lanes) {
-  engine::AppendReply reply;
-  reply.lanes.resize(lanes);
-  for (int row = 0; row < rows.rows(); ++row) {
-    reply.now_micros = rows.TimestampTz(row, kNow);
-    engine::AppendAnswer& answer = reply.lanes[static_cast<size_t>(rows.Int4(row, kOrdinal)) - 1];
-    answer.state = StateOf(rows.Text(row, kState));
-    if (!rows.IsNull(row, kProgress)) answer.present = ReadProgress(rows, row, kProgress);
+// The leases of the new rows.
+void AddLeases(const std::vector<LaneAppend>& lanes, pg::Params& params) {
+  const size_t count = lanes.size();
+  SparseArray<pg::UuidArray> ids(count);
+  SparseArray<pg::TimestampTzArray> untils(count);
+  SparseArray<pg::Int8Array> milliseconds(count);
+  SparseArray<pg::Int8Array> ends(count);
+  SparseArray<pg::Int4Array> seconds(count);
+  for (const LaneAppend& lane : lanes) {
+    if (const auto& lease = lane.next.lease) {
+      ids.Add(lease->id);
+      lease->until_micros == 0 ? untils.AddNull() : untils.Add(lease->until_micros);
+      milliseconds.AddOrNull(lane.lease_ms);
+      ends.Add(lease->end);
+      seconds.Add(lease->seconds);
+    } else {
+      ids.AddNull();
+      untils.AddNull();
+      milliseconds.AddNull();
+      ends.AddNull();
+      seconds.AddNull();
+    }
   }
-  return reply;
+  std::move(ids).MoveTo(params);
+  std::move(untils).MoveTo(params);
+  std::move(milliseconds).MoveTo(params);
+  std::move(ends).MoveTo(params);
+  std::move(seconds).MoveTo(params);
 }
 
-}  // namespace queen::storage
+// The rest of the new rows.
+void AddDelivery(const std::vector<LaneAppend>& lanes, pg::Params& params) {
+  const size_t count = lanes.size();
+  pg::Int4Array deliveries(count);
+  SparseArray<pg::TimestampTzArray> ready_ats(count);
+  SparseArray<pg::Int8Array> ready_ms(count);
+  SparseArray<pg::Int8Array> window_ends(count);
+  SparseArray<pg::BoolArray> frees(count);
+  for (const LaneAppend& lane : lanes) {
+    deliveries.Add(lane.next.deliveries);
+    ready_ats.AddOrNull(lane.next.ready_at_micros);
+    ready_ms.AddOrNull(lane.ready_ms);
+    window_ends.AddOrNull(lane.next.window_end);
+    lane.frees ? frees.Add(true) : frees.AddNull();
+  }
+  params.Add(std::move(deliveries));
+  std::move(ready_ats).MoveTo(params);
+  std::move(ready_ms).MoveTo(params);
+  std::move(window_ends).MoveTo(params);
+  std::move(frees).MoveTo(params);
+}
+
+void AddDeadLetters(const std::vector<LaneAppend>& lanes, pg::Params& params) {
+  SparseArray<pg::Int4Array> places(0);
+  SparseArray<pg::Int8Array> seqs(0);
+  SparseArray<pg::TextArray> errors(0);
+  SparseArray<pg::Int4Array> counts(0);
+  int32_t place = 0;
+  for (const LaneAppend& lane : lanes) {
+    ++place;
+    for (const engine::DeadLetter& letter : lane.dead) {
+      places.Add(place);
+      seqs.Add(letter.seq);
+      letter.error.empty() ? errors.AddNull() : errors.Add(letter.error);
+      counts.Add(letter.failures);
+    }
+  }
+  std::move(places).MoveTo(params);
+  std::move(seqs).MoveTo(params);
+  std::move(errors).MoveTo(params);
+  std::move(counts).MoveTo(params);
+}
+
+}  // namespace
+
+const pg::Statement kStatement{
+    "append_lanes",
+    "SELECT * FROM queen.append_lanes($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
+    " $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)",
+    {oid::kInt8, oid::kInt8, oid::kBool,
+     // lanes and conditions
+     oid::kInt4Array, oid::kInt4Array, oid::kInt4Array, oid::kInt8Array, oid::kInt8Array,
+     oid::kInt8Array, oid::kTimestampTzArray, oid::kBoolArray, oid::kInt8Array,
+     // marks
+     oid::kInt8Array, oid::kInt8Array, oid::kTextArray, oid::kTextArray, oid::kTextArray,
+     oid::kTextArray,
+     // leases
+     oid::kUuidArray, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kInt4Array,
+     // delivery
+     oid::kInt4Array, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kBoolArray,
+     // dead letters
+     oid::kInt4Array, oid::kInt8Array, oid::kTextArray, oid::kInt4Array}};
+
+pg::Params Encode(const engine::AppendRequest& request) {
+  pg::Params params(kStatement.parameter_types.size());
+  request.broker ? params.Int8(*request.broker) : params.Null(oid::kInt8);
+  request.n ? params.Int8(*request.n) : params.Null(oid::kInt8);
+  params.Bool(request.sync);
+  AddConditions(request.lanes, params);
+  AddMarks(request.lanes, params);
+  AddLeases(request.lanes, params);
+  AddDelivery(request.lanes, params);
+  AddDeadLetters(request.lanes, params);
+  return params;
+}
+
+Result<std::vector<Row>> Decode(const pg::Rows& rows) {
+  QUEEN_RETURN_IF_ERROR(
+      CheckColumns(kStatement.name, rows, {kStateColumns, kProgressColumns, kClockColumns}));
+  std::vector<Row> lanes(static_cast<size_t>(rows.rows()));
+  for (int row = 0; row < rows.rows(); ++row) {
+    Row& lane = lanes[static_cast<size_t>(row)];
+    lane.index = static_cast<size_t>(rows.Int4(row, kOrdinal) - 1);
+    const auto state = StateOf(rows.Text(row, kState));
+    if (!state) {
+      return Status(Code::kInternal, fmt::format("{} answered the unknown state {}",
+                                                 kStatement.name, rows.Text(row, kState)));
+    }
+    lane.state = *state;
+    if (!rows.IsNull(row, kFirstOfProgress)) {
+      lane.newest = ReadProgress(rows, row, kFirstOfProgress);
+    }
+    lane.now_micros = rows.TimestampTz(row, kNow);
+  }
+  return lanes;
+}
+
+}  // namespace queen::storage::append_lanes

@@ -1,9 +1,14 @@
 #include "storage/calls/progress_columns.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+
 namespace queen::storage {
 namespace {
 
-enum Column {
+// In the order of kProgressColumns.
+enum Place {
   kEpoch,
   kStamp,
   kCursor,
@@ -17,33 +22,68 @@ enum Column {
   kLeaseSeconds,
   kDeliveries,
   kReadyAt,
-  kWindowEnd
+  kWindowEnd,
 };
+
+std::vector<engine::Attempt> ReadAttempts(const pg::Rows& rows, int row, int first) {
+  std::vector<engine::Attempt> attempts;
+  if (rows.IsNull(row, first + kAttemptSeqs)) return attempts;
+  pg::ArrayReader seqs = rows.Array(row, first + kAttemptSeqs);
+  pg::ArrayReader counts = rows.Array(row, first + kAttemptCounts);
+  attempts.reserve(seqs.size());
+  while (seqs.Next() && counts.Next()) attempts.push_back({seqs.Int8(), counts.Int4()});
+  return attempts;
+}
+
+std::optional<engine::Lease> ReadLease(const pg::Rows& rows, int row, int first) {
+  if (rows.IsNull(row, first + kLeaseId)) return std::nullopt;
+  engine::Lease lease;
+  lease.id = rows.Uuid(row, first + kLeaseId);
+  lease.until_micros = rows.TimestampTz(row, first + kLeaseUntil);
+  lease.end = rows.Int8(row, first + kLeaseEnd);
+  if (!rows.IsNull(row, first + kLeaseSeconds)) {
+    lease.seconds = rows.Int4(row, first + kLeaseSeconds);
+  }
+  return lease;
+}
 
 }  // namespace
 
+engine::Bitmap ReadBitmap(const pg::Rows& rows, int row, int column) {
+  if (rows.IsNull(row, column)) return {};
+  return engine::Bitmap(rows.Text(row, column));
+}
+
 engine::Progress ReadProgress(const pg::Rows& rows, int row, int first) {
-  const auto has = [&](Column column) { return !rows.IsNull(row, first + column); };
   engine::Progress progress;
   progress.epoch = rows.Int8(row, first + kEpoch);
   progress.stamp = rows.Int8(row, first + kStamp);
   progress.cursor = rows.Int8(row, first + kCursor);
-  if (has(kSettled)) progress.settled = engine::Bitmap(rows.Text(row, first + kSettled));
-  if (has(kFailed)) progress.failed = engine::Bitmap(rows.Text(row, first + kFailed));
-  if (has(kAttemptSeqs)) {
-    pg::ArrayReader seqs = rows.Array(row, first + kAttemptSeqs);
-    pg::ArrayReader counts = rows.Array(row, first + kAttemptCounts);
-    while (seqs.Next() && counts.Next()) progress.attempts.push_back({seqs.Int8(), counts.Int4()});
-  }
-  if (has(kLeaseId)) {
-    progress.lease =
-        engine::Lease{rows.Uuid(row, first + kLeaseId), rows.TimestampTz(row, first + kLeaseUntil),
-                      rows.Int8(row, first + kLeaseEnd), rows.Int4(row, first + kLeaseSeconds)};
-  }
+  progress.settled = ReadBitmap(rows, row, first + kSettled);
+  progress.failed = ReadBitmap(rows, row, first + kFailed);
+  progress.attempts = ReadAttempts(rows, row, first);
+  progress.lease = ReadLease(rows, row, first);
   progress.deliveries = rows.Int4(row, first + kDeliveries);
-  if (has(kReadyAt)) progress.ready_at_micros = rows.TimestampTz(row, first + kReadyAt);
-  if (has(kWindowEnd)) progress.window_end = rows.Int8(row, first + kWindowEnd);
+  if (!rows.IsNull(row, first + kReadyAt)) {
+    progress.ready_at_micros = rows.TimestampTz(row, first + kReadyAt);
+  }
+  if (!rows.IsNull(row, first + kWindowEnd)) {
+    progress.window_end = rows.Int8(row, first + kWindowEnd);
+  }
   return progress;
+}
+
+AttemptLiterals ToLiterals(const std::vector<engine::Attempt>& attempts) {
+  AttemptLiterals literals;
+  char separator = '{';
+  for (const engine::Attempt& attempt : attempts) {
+    fmt::format_to(std::back_inserter(literals.seqs), "{}{}", separator, attempt.seq);
+    fmt::format_to(std::back_inserter(literals.counts), "{}{}", separator, attempt.failures);
+    separator = ',';
+  }
+  literals.seqs += '}';
+  literals.counts += '}';
+  return literals;
 }
 
 }  // namespace queen::storage
