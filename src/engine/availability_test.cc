@@ -36,6 +36,8 @@ struct Case {
   Expected expected;
 };
 
+void PrintTo(const Case& test, std::ostream* out) { *out << test.rule; }
+
 class AvailabilityRule : public testing::TestWithParam<Case> {};
 
 TEST_P(AvailabilityRule, Holds) {
@@ -204,7 +206,7 @@ const std::vector<Case>& Cases() {
        {},
        {.delay_seconds = 30},
        LogOf({{0, 1, Ago(30), 1}}),
-       {kReady, 0, 1}},
+       {.end = 1, .since = kTestNow}},
       {"AMessageWaitsForItsDelay",
        {},
        {.delay_seconds = 30},
@@ -214,18 +216,22 @@ const std::vector<Case>& Cases() {
        {},
        {.delay_seconds = 30},
        LogOf({{0, 10, Ago(30) - 3, 1}}),
-       {.end = 4, .more = true}},
+       {.end = 4, .more = true, .since = kTestNow - 3}},
       {"TheCursorMayBeNotDueInTheMiddleOfASegment",
        {.cursor = 4},
        {.delay_seconds = 30},
        LogOf({{0, 10, Ago(30) - 3, 1}}),
        {kDelayed, 4, 4, false, kTestNow + 1}},
-      {"LaterSegmentsAreNotDue", {}, {.delay_seconds = 15}, Thirty(), {.end = 20, .more = true}},
+      {"LaterSegmentsAreNotDue",
+       {},
+       {.delay_seconds = 15},
+       Thirty(),
+       {.end = 20, .more = true, .since = Ago(15)}},
       {"WhatIsSettledIsNotWaitedFor",
        {.cursor = 5, .settled = Bitmap("0" + Ones(24))},
        {.delay_seconds = 15},
        Thirty(),
-       {.cursor = 5, .end = 20, .more = true, .settled = "0" + Ones(24)}},
+       {.cursor = 5, .end = 20, .more = true, .settled = "0" + Ones(24), .since = Ago(15) + 5}},
       {"ARetryIsWaitedForBeforeADelay",
        {.ready_at_micros = In(1)},
        {.delay_seconds = 60},
@@ -242,6 +248,11 @@ const std::vector<Case>& Cases() {
        {.window_seconds = 10},
        LogOf({{0, 10, Ago(10) - 9, 1}}),
        {.end = 10, .window_end = 10, .since = kTestNow}},
+      {"AnOpenWindowNeedsNoTime",
+       {.window_end = 30},
+       {.window_seconds = 9},
+       Thirty(),
+       {.end = 30, .window_end = 30}},
       {"APartitionBeingWrittenToIsHeldBack",
        {},
        {.window_seconds = 10},
@@ -314,7 +325,7 @@ const std::vector<Case>& Cases() {
        {},
        {.delay_seconds = 5},
        ListedUpTo(Thirty(), 20),
-       {.end = 20, .more = true}},
+       {.end = 20, .more = true, .since = Ago(25)}},
       {"AnUnknownLaneIsLoadedBeforeItsWaitIsOver",
        {.cursor = 20, .ready_at_micros = In(5)},
        {},

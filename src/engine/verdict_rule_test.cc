@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "engine/testing/lanes.h"
@@ -46,6 +47,8 @@ struct Case {
   Given given;
   Expected expected;
 };
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.rule; }
 
 class VerdictRule : public testing::TestWithParam<Case> {};
 
