@@ -155,6 +155,7 @@ TEST(LeaseRule, ASegmentLargerThanThePopIsLarge) {
   EXPECT_EQ(outcome.bytes, 100);
   EXPECT_FALSE(outcome.next);
   EXPECT_TRUE(outcome.segments.empty());
+  EXPECT_EQ(Decide({}, Thirty(), AskFor(30, 100)).end, 10);
 }
 
 TEST(LeaseRule, ASegmentLargerThanWhatIsLeftOfThePopIsFull) {
