@@ -56,11 +56,13 @@ void OpenWindow(const Progress& progress, const QueueRules& rules, const LogView
                 int64_t now_micros, Availability& found) {
   if (rules.window_seconds <= 0) return;
   const int64_t quiet_at = log.newest_micros + rules.window_seconds * kSecond;
-  if (quiet_at <= now_micros) {
+  if (quiet_at > now_micros) {
+    found.window_end = progress.window_end.value_or(0);
+  } else if (progress.window_end != log.end) {
     found.window_end = log.end;
     found.since_micros = std::max(found.since_micros, quiet_at);
   } else {
-    found.window_end = progress.window_end.value_or(0);
+    found.window_end = log.end;  // it was open before
   }
 }
 
@@ -125,6 +127,9 @@ Availability AvailabilityOf(const Progress& progress, const QueueRules& rules, c
   } else {
     found.state = LaneState::kReady;
     found.since_micros = std::max(found.since_micros, WaitedUntil(progress));
+    if (delay > 0) {
+      found.since_micros = std::max(found.since_micros, *CreatedAt(log, found.cursor) + delay);
+    }
   }
   found.end = std::min(found.end, due_end);
   if (found.window_end) found.end = std::min(found.end, *found.window_end);

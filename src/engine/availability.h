@@ -28,8 +28,8 @@ struct Availability {
   bool more = false;  // messages stand behind `end`: not due yet, or not listed
   Bitmap settled;     // from `cursor` on, with what is hidden
   std::optional<int64_t> window_end;
-  // kReady: it is so from this time on. The last lease and wait were over, the partition was quiet,
-  // and what is left out as expired had expired.
+  // kReady: it is so from this time on. The last lease and wait were over, the first message was
+  // due, the partition quiet, and what is left out as expired had expired.
   int64_t since_micros = 0;
 };
 

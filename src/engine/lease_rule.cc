@@ -66,6 +66,16 @@ void TakeSegments(const LogView& log, const LeaseRequest& request, int64_t want_
   outcome.state = outcome.segments.empty() ? LeaseState::kFull : LeaseState::kLeased;
 }
 
+// The segments may reach further than the last message that is not settled: the lease ends there.
+void EndAtLastMessage(const Availability& found, int64_t reach, LeaseOutcome& outcome) {
+  outcome.messages = reach - found.cursor - found.settled.Count(0, reach - found.cursor);
+  outcome.end = found.cursor + found.settled.BehindZero(outcome.messages);
+  while (outcome.segments.back().base_seq >= outcome.end) {
+    outcome.bytes -= outcome.segments.back().bytes;
+    outcome.segments.pop_back();
+  }
+}
+
 // Counts what is delivered: some of a lease may be gone by the time it is given again.
 int64_t MessagesOf(const LeaseOutcome& outcome) {
   int64_t messages = 0;
@@ -125,12 +135,12 @@ LeaseOutcome DecideLease(const Progress& progress, const QueueRules& rules, cons
   TakeSegments(log, request, want_end, outcome);
   if (outcome.state != LeaseState::kLeased) return outcome;
 
+  const int64_t reach = std::min(want_end, outcome.segments.back().end());
+  outcome.whole = reach >= log.live_end && !found.more;
+  EndAtLastMessage(found, reach, outcome);
   outcome.cursor = found.cursor;
-  outcome.end = std::min(want_end, outcome.segments.back().end());
   outcome.settled = found.settled.Cut(outcome.end - outcome.cursor);
-  outcome.messages = MessagesOf(outcome);
   outcome.attempts = AttemptsFrom(progress, outcome.cursor);
-  outcome.whole = outcome.end >= log.live_end && !found.more;
   if (rules.delay_seconds > 0) {
     outcome.not_before_micros =
         std::max(outcome.not_before_micros,

@@ -56,7 +56,7 @@ struct LeaseOutcome {
   Bitmap settled;  // from the cursor on
   std::vector<Attempt> attempts;
   std::vector<SegmentSpan> segments;  // that it needs
-  bool whole = false;                 // it has all there is
+  bool whole = false;                 // nothing is behind it, or only what is settled
   int64_t messages = 0;               // 0 only for a lease given again of which nothing is left
   int64_t bytes = 0;                  // of the segments; kLarge: of the first
 };

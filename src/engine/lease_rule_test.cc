@@ -101,19 +101,24 @@ TEST(LeaseRule, SettledMessagesAreNotCounted) {
   EXPECT_EQ(outcome.next->settled.ToText(), "011011100001") << "what lies behind the lease stays";
 }
 
+TEST(LeaseRule, ALeaseEndsBehindItsLastMessage) {
+  const LeaseOutcome outcome =
+      Decide({.cursor = 8, .settled = Bitmap("001" + std::string(30, '1'))}, Thirty(), AskFor(10));
+  ASSERT_EQ(outcome.state, LeaseState::kLeased);
+  EXPECT_EQ(outcome.end, 10);
+  EXPECT_EQ(outcome.messages, 2);
+  EXPECT_EQ(BasesOf(outcome), (Bases{0})) << "segments of settled messages are not read";
+  EXPECT_EQ(outcome.bytes, 100);
+  EXPECT_TRUE(outcome.whole) << "what is behind it is settled";
+}
+
 TEST(LeaseRule, AMovedCursorTakesTheSettledBitsAlong) {
   const LeaseOutcome outcome =
-      Decide({.cursor = 8, .settled = Bitmap("010000000000001")}, WithHole(), AskFor(5));
-  ASSERT_EQ(outcome.state, LeaseState::kLeased);
-  EXPECT_EQ(outcome.cursor, 8);
-  EXPECT_EQ(outcome.end, 10) << "no lease reaches across a hole";
-
-  const LeaseOutcome behind =
       Decide({.cursor = 10, .settled = Bitmap("000000000000001")}, WithHole(), AskFor(5));
-  EXPECT_EQ(behind.cursor, 20);
-  EXPECT_EQ(behind.end, 26);
-  EXPECT_EQ(behind.next->cursor, 20);
-  EXPECT_EQ(behind.next->settled.ToText(), "00001");
+  EXPECT_EQ(outcome.cursor, 20);
+  EXPECT_EQ(outcome.end, 26);
+  EXPECT_EQ(outcome.next->cursor, 20);
+  EXPECT_EQ(outcome.next->settled.ToText(), "00001");
 }
 
 TEST(LeaseRule, ALeaseEndsAtAHole) {
@@ -150,6 +155,7 @@ TEST(LeaseRule, ASegmentLargerThanThePopIsLarge) {
   EXPECT_EQ(outcome.bytes, 100);
   EXPECT_FALSE(outcome.next);
   EXPECT_TRUE(outcome.segments.empty());
+  EXPECT_EQ(Decide({}, Thirty(), AskFor(30, 100)).end, 10);
 }
 
 TEST(LeaseRule, ASegmentLargerThanWhatIsLeftOfThePopIsFull) {

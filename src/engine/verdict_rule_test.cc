@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "engine/testing/lanes.h"
@@ -46,6 +47,8 @@ struct Case {
   Given given;
   Expected expected;
 };
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.rule; }
 
 class VerdictRule : public testing::TestWithParam<Case> {};
 
@@ -355,6 +358,11 @@ const std::vector<Case>& Cases() {
        {},
        {.done = all, .lease_after = LeaseAfter::kKeptOnPurpose},
        {.cursor = 110, .deliveries = 0, .released = true}},
+      {"HandingBackEndsALeaseKeptOnPurpose",
+       three,
+       {.deliveries = 3},
+       {.singles = {{0, kRetry, ""}}, .lease_after = LeaseAfter::kKeptOnPurpose},
+       {.deliveries = 2, .released = true}},
       {"ALeaseKeptOnPurposeMayBeGivenBack",
        three,
        {.deliveries = 0},
