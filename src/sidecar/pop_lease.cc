@@ -62,6 +62,14 @@ LeaseAnswer AnswerOf(const engine::LeaseOutcome& outcome, int64_t now_micros) {
   return answer;
 }
 
+// Whether the lease gives less than was asked for, and there may be more than the log lists.
+bool IsShort(const engine::LeaseOutcome& outcome, const engine::LogView& log,
+             const engine::LeaseRequest& request) {
+  const bool listed = log.known_end >= log.live_end && !log.open;
+  return outcome.state == engine::LeaseState::kLeased && !listed && outcome.end >= log.known_end &&
+         outcome.messages < request.messages_left;
+}
+
 // What the append says of a row that was decided.
 LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
                         const storage::append_lanes::Row& appended) {
@@ -286,7 +294,10 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     }
     row.outcome = engine::DecideLease(lane->progress, lane->rules, lane->log, request, now);
     const engine::LeaseOutcome& outcome = row.outcome;
-    if (outcome.state == engine::LeaseState::kNotNow && !row.load) {
+    // What is only believed, and what is more than is listed, is looked up once.
+    const bool unsure = outcome.state == engine::LeaseState::kNotNow ||
+                        (!loaded && IsShort(outcome, lane->log, request));
+    if (unsure && !row.load) {
       row.load = true;
       if (loaded) row.answer.state = LeaseAnswer::State::kAgain;  // the first decision was another
       continue;
