@@ -66,8 +66,11 @@ LeaseAnswer AnswerOf(const engine::LeaseOutcome& outcome, int64_t now_micros) {
 bool IsShort(const engine::LeaseOutcome& outcome, const engine::LogView& log,
              const engine::LeaseRequest& request) {
   const bool listed = log.known_end >= log.live_end && !log.open;
-  return outcome.state == engine::LeaseState::kLeased && !listed && outcome.end >= log.known_end &&
-         outcome.messages < request.messages_left;
+  if (outcome.state != engine::LeaseState::kLeased || listed) return false;
+  const int64_t behind = outcome.end - outcome.cursor;
+  const int64_t rest = std::min(log.known_end, log.live_end) - outcome.cursor;
+  return outcome.messages < request.messages_left &&
+         outcome.found.settled.Count(behind, rest) == std::max<int64_t>(0, rest - behind);
 }
 
 // What the append says of a row that was decided.
