@@ -3,6 +3,7 @@ SQL; broker_rules has the others."""
 from rule import Edit, Rule
 
 ACK = 'sql/procedures/ack_messages.sql'
+APPEND = 'sql/procedures/append_lanes.sql'
 VERDICTS = 'sql/procedures/apply_verdicts.sql'
 ITEMS = 'sql/procedures/item_verdicts.sql'
 LEASE = 'sql/procedures/lease_rows.sql'
@@ -125,4 +126,38 @@ RULES = (
          (Edit('sql/procedures/sweep_segments.sql', '''                LEFT JOIN LATERAL (
                     SELECT r.cursor FROM queen.progress r''', '''                JOIN LATERAL (
                     SELECT r.cursor FROM queen.progress r'''),), ('contract/sweeps',), 'b has not begun'),
+
+    Rule('append_compares_stamps', 'An append builds on the row it was decided from, not on another of the same epoch.',
+         (Edit(APPEND, '          AND r.epoch = p_prev_epochs[u.i] AND r.stamp = p_prev_stamps[u.i]\n', '          AND r.epoch = p_prev_epochs[u.i]\n'),),
+         ('contract/append_lanes',), r'\(1,won,2,3,7'),
+    Rule('append_compares_versions', 'An append is taken only under the version of the queue it was decided with.',
+         (Edit(APPEND, 'WHERE q.id = p_queues[u.i] AND q.version = p_versions[u.i] OFFSET 0) q', 'WHERE q.id = p_queues[u.i] OFFSET 0) q'),),
+         ('contract/append_lanes', 'isolation/append_version'), r'\(1,won,2|\+won'),
+    Rule('append_newest_wins', 'An append has won when its row is the newest, not when it was inserted.',
+         (Edit(APPEND, "CASE WHEN r.stamp = p_stamps[u.i] THEN 'won'",
+               "CASE WHEN EXISTS (SELECT FROM queen.progress x WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id"
+               " AND x.stamp = p_stamps[u.i]) THEN 'won'"),),
+         ('contract/append_lanes', 'isolation/append_stale'), r'\(1,won,8,80|\+ +2\|won'),
+    Rule('append_loser_leaves', 'A row that was inserted below the newest is removed.',
+         (Edit(APPEND, 'IF v_inserted > cardinality(v_won) THEN', 'IF false THEN'),),
+         ('contract/append_lanes', 'isolation/append_stale'), r'Assertion|assertion failed|\+ +2\|    1\|   11'),
+    Rule('append_dead_letter', 'Dead letters are copied only for rows that won.',
+         (Edit(APPEND, '        WHERE d.place = ANY (v_won)\n', ''),), ('isolation/append_stale',), r'\+ +1'),
+    Rule('append_waits_for_nobody', 'An append passes over lanes that others are changing.',
+         (Edit(APPEND, 'FOR NO KEY UPDATE SKIP LOCKED) s', 'FOR NO KEY UPDATE) s'),), ('isolation/append_append', 'isolation/append_order'),
+         r'<waiting \.\.\.>'),
+    Rule('append_first_waits_for_nobody', 'Nor does the first append of a lane.',
+         (Edit(APPEND, 'AND pg_try_advisory_xact_lock(queen.lane_lock_class(), queen.lane_lock_key(u.partition_id, u.group_id)) END', 'END'),),
+         ('isolation/append_append',), r'<waiting \.\.\.>'),
+    Rule('changes_lock_the_lane', 'Who changes a lane alone locks what it builds on.',
+         (Edit('sql/procedures/locks.sql', 'ORDER BY r.epoch DESC LIMIT 1 FOR NO KEY UPDATE;', 'ORDER BY r.epoch DESC LIMIT 1;'),),
+         ('isolation/append_seek', 'isolation/append_settle'), r'\+step c_append: .*<waiting \.\.\.>'),
+    Rule('append_takeover_time', 'A lease is taken over only when the database\'s clock says that it is over.',
+         (Edit(APPEND, '    WHERE (p_not_befores[u.i] <= now) IS NOT FALSE\n', '    WHERE true\n'),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('append_under_the_lease', 'What is done under a lease is taken only while it lives.',
+         (Edit(APPEND, '      AND (p_held[u.i] IS NOT TRUE OR s.lease_until > now)\n', ''),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('append_log_end', 'A window is released only while the log ends where it was seen to end.',
+         (Edit(APPEND, "      AND (p_log_ends[u.i] IS NULL OR", "      AND (true OR"),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('sweep_waits_for_nobody', 'The sweep of old epochs passes over lanes whose old rows are held.',
+         (Edit('sql/procedures/sweep_progress.sql', '        FOR UPDATE SKIP LOCKED\n', ''),), ('isolation/append_sweep',), r'<waiting \.\.\.>'),
 )
