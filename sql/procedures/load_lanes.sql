@@ -6,7 +6,7 @@
 --   from_seq                   the first offset that may still be delivered, as `cursor` of lane_state
 --   seq_end, live_end, newest_at   of the log, as in lane_state; 0, 0, NULL when nothing was ever pushed
 --   segment_*    the segments that still have their messages, rising, from the one that holds from_seq on: as many
---                as p_messages of what is not settled may stand in, at most 200, and none that begins 10,000 or more
+--                as p_messages of what is not settled may stand in, and none that begins 10,000 or more
 --                offsets behind from_seq; bytes: payloads, transactionIds and meta
 --   known_end    every such segment that begins below it is listed; seq_end when all are
 --   hidden       which offsets from from_seq on are hidden from the group, as far as a lease may reach; NULL: none
@@ -23,7 +23,6 @@ RETURNS TABLE (ordinal int, queue_id int, version bigint, lease_time int, retry_
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_span_max     CONSTANT int := 10000;   -- how far a lease reaches past the cursor
-    v_segments_max CONSTANT int := 200;
     v_now          CONSTANT timestamptz := clock_timestamp();
 BEGIN
     RETURN QUERY
@@ -57,5 +56,5 @@ BEGIN
                 AND s.base_seq >= (SELECT t.base_seq FROM queen.segments t
                                    WHERE t.partition_id = u.partition_id AND t.base_seq <= l.cursor
                                    ORDER BY t.base_seq DESC LIMIT 1)
-              ORDER BY s.base_seq LIMIT v_segments_max) x) g ON true;
+              ORDER BY s.base_seq LIMIT greatest(u.messages, 1)) x) g ON true;
 END $$;

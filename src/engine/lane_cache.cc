@@ -56,6 +56,8 @@ Lane* LaneCache::Find(const LaneKey& key) {
 void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t generation) {
   CatchUp();
   if (generation != seen_generation_) return;
+  const auto touched = touched_.find(key.partition.value);
+  lane.log.open = touched != touched_.end() && touched->second >= load;
   const auto found = lanes_.find(key);
   if (found != lanes_.end()) {
     Lane& known = found->second.lane;
@@ -67,7 +69,6 @@ void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t g
     static_cast<LoadedLane&>(known) = std::move(lane);
     known.progress = std::move(progress);
     if (end > known.log.end) known.log.end = known.log.live_end = end;
-    known.log.open = known.doubted >= load;  // the load's snapshot may be older than the doubt
     known.load = load;
     Count(found->second);
     return;
@@ -126,7 +127,21 @@ void LaneCache::Count(Entry& entry) {
   entry.listed = entry.lane.log.segments.size();
 }
 
+int64_t LaneCache::BeginLoad() {
+  ++loads_in_flight_;
+  return ++loads_;
+}
+
+void LaneCache::EndLoad() {
+  if (--loads_in_flight_ == 0) touched_.clear();
+}
+
+void LaneCache::Touch(PartitionId partition) {
+  if (loads_in_flight_ > 0) touched_[partition.value] = loads_;
+}
+
 void LaneCache::Pushed(PartitionId partition, const SegmentSpan& segment) {
+  Touch(partition);
   const auto groups = groups_.find(partition.value);
   if (groups == groups_.end()) return;
   for (const GroupId group : groups->second) {
@@ -137,12 +152,11 @@ void LaneCache::Pushed(PartitionId partition, const SegmentSpan& segment) {
 }
 
 void LaneCache::Doubt(PartitionId partition) {
+  Touch(partition);
   const auto groups = groups_.find(partition.value);
   if (groups == groups_.end()) return;
   for (const GroupId group : groups->second) {
-    Lane& lane = lanes_.find(LaneKey{partition, group})->second.lane;
-    lane.log.open = true;
-    lane.doubted = loads_;
+    lanes_.find(LaneKey{partition, group})->second.lane.log.open = true;
   }
 }
 

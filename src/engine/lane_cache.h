@@ -36,8 +36,7 @@ struct LoadedLane {
 };
 
 struct Lane : LoadedLane {
-  int64_t load = 0;     // the number of the load it came from
-  int64_t doubted = 0;  // of the last load that had begun when somebody else may have written
+  int64_t load = 0;  // the number of the load it came from
 };
 
 // The generation of a process, shared by its workers: rises when any of them loses a connection.
@@ -58,8 +57,9 @@ class LaneCache {
   // How often loads have begun. A lane whose `load` is above what this was when a request came
   // tells what was true after that.
   int64_t loads() const { return loads_; }
-  // A load begins: its number.
-  int64_t BeginLoad() { return ++loads_; }
+  // A load begins: its number. It ends when its answer has been put in, or will not come.
+  int64_t BeginLoad();
+  void EndLoad();
   // The generation that an answer must still be of to be put in.
   int64_t generation() const { return generation_.number(); }
 
@@ -98,6 +98,7 @@ class LaneCache {
   };
 
   void CatchUp();
+  void Touch(PartitionId partition);
   void Count(Entry& entry);
   void Erase(const LaneKey& key);
 
@@ -107,6 +108,10 @@ class LaneCache {
   size_t listed_ = 0;
   int64_t seen_generation_;
   int64_t loads_ = 0;
+  int loads_in_flight_ = 0;
+  // Partitions written to while loads were in flight, and how many loads had begun then: their
+  // snapshots may be older.
+  std::unordered_map<int32_t, int64_t> touched_;
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   std::unordered_map<LaneKey, Entry, KeyHash> lanes_;

@@ -341,11 +341,11 @@ void AckQueue::SendLoad(const std::shared_ptr<Batch>& batch) {
 void AckQueue::OnLoaded(const std::shared_ptr<Batch>& batch,
                         const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
                         const pg::BatchResult& result) {
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
   if (!result.ok()) {
     OnFailed(*batch, result, false);
     return;
   }
-  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result.rows[0]);
   if (!taken.ok()) {
     OnFailed(*batch, pg::NotSent(taken), false);
     return;

@@ -3,10 +3,11 @@
 #include <utility>
 
 namespace queen::sidecar {
+namespace {
 
-Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
-                  const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
-                  const pg::Rows& rows) {
+Status PutLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                 const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                 const pg::Rows& rows) {
   auto loaded = storage::load_lanes::Decode(rows);
   if (!loaded.ok()) return loaded.status();
   std::vector<bool> there(asks.size(), false);
@@ -19,6 +20,17 @@ Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
     if (!there[i]) lanes.Drop(asks[i].key);
   }
   return {};
+}
+
+}  // namespace
+
+Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                  const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                  const pg::BatchResult& result) {
+  Status status = result.status;
+  if (result.ok()) status = PutLoaded(lanes, clock, asks, load, generation, result.rows[0]);
+  lanes.EndLoad();
+  return status;
 }
 
 void TakeAppended(engine::LaneCache& lanes, engine::DatabaseClock& clock,

@@ -8,9 +8,10 @@
 namespace queen::sidecar {
 namespace {
 
-// How many times what a pop wants a load lists of a lane, and how many messages at least.
+// How many times what a pop wants a load lists of a lane, and between which numbers of messages.
 constexpr int64_t kLoadAhead = 4;
 constexpr int64_t kLoadMin = 100;
+constexpr int64_t kLoadMax = 400;
 // A lane that is being changed by somebody else is tried again after so long.
 constexpr int64_t kBusyPauseMs = 5;
 
@@ -334,8 +335,8 @@ void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
   for (const LeaseRow& row : chunk->rows) {
     if (!row.load) continue;
     // What the next pops will want as well: a lane is loaded seldom.
-    const int64_t messages = std::clamp<int64_t>(int64_t{row.pop->share.messages} * kLoadAhead,
-                                                 kLoadMin, engine::kSpanMax);
+    const int64_t batch = row.pop->share.messages;
+    const int64_t messages = std::max(batch, std::clamp(batch * kLoadAhead, kLoadMin, kLoadMax));
     asks.push_back({row.lane, static_cast<int32_t>(messages)});
   }
   chunk->appends = {};
@@ -350,11 +351,11 @@ void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
 void PopStateMachine::OnLeaseLoaded(const std::shared_ptr<LeaseChunk>& chunk,
                                     const std::vector<engine::LaneAsk>& asks, int64_t load,
                                     int64_t generation, const pg::BatchResult& result) {
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
   if (!result.ok()) {
     FailLeases(*chunk, result);
     return;
   }
-  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result.rows[0]);
   if (!taken.ok()) {
     FailLeases(*chunk, pg::NotSent(taken));
     return;
