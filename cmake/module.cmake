@@ -5,11 +5,15 @@ add_library(queen_options INTERFACE)
 target_include_directories(queen_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(queen_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
 
-# queen_module(<name> DEPS <targets...> [TEST_DEPS <targets...>]): every .cc in this directory that
-# is not a test.
+# queen_module(<name> DEPS <targets...> [TEST_DEPS <targets...>] [DIRECTORIES <names...>]): every .cc
+# in this directory, and in those below it that are named, that is not a test.
 function(queen_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS;DIRECTORIES" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(directory ${ARG_DIRECTORIES})
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${directory}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_pgtest|_fuzz|_benchmark|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "(_test|_pgtest)\\.cc$")
@@ -20,11 +24,14 @@ function(queen_module name)
   endforeach()
 endfunction()
 
-# queen_test(<file> <libraries...>): a gtest binary and its ctest entry.
+# queen_test(<file> <libraries...>): a gtest binary and its ctest entry, both named after its path.
 function(queen_test file)
-  get_filename_component(directory ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  get_filename_component(file_name ${file} NAME_WE)
-  set(test_name ${directory}_${file_name})
+  get_filename_component(above ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
+  get_filename_component(path ${file} ABSOLUTE)
+  file(RELATIVE_PATH path ${above} ${path})
+  get_filename_component(directory ${path} DIRECTORY)
+  get_filename_component(file_name ${path} NAME_WE)
+  string(REPLACE "/" "_" test_name ${directory}/${file_name})
   add_executable(${test_name} ${file})
   set_target_properties(${test_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${test_name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)

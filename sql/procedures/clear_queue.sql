@@ -1,4 +1,4 @@
--- requires: availability, drop_stale_progress, lane_numbers, locks
+-- requires: availability, drop_stale_progress, lane_numbers, locks, raise_versions
 -- Removes what some group of a queue has still to consume (without groups: everything), from one partition or from all
 -- (p_partition NULL). What every group has passed stays, for whoever seeks back and for the search for duplicates.
 -- Each partition is cleared at one moment, between two pushes: its end and its clock stay where they are, so no offset
@@ -45,6 +45,7 @@ BEGIN
         next_after := NULL;
     END LOOP;
     PERFORM queen.announce(v_done);
+    IF cardinality(v_done) > 0 THEN PERFORM queen.raise_versions(ARRAY[v_queue_id]); END IF;
     RETURN NEXT;
 END $$;
 
@@ -65,19 +66,19 @@ END $$;
 -- group that has never been here: a first lease under way at this moment meets this row.
 CREATE OR REPLACE FUNCTION queen.hold_lane(p_partition_id int, p_group_id int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+    v_state queen.progress;
     v_epoch bigint;
 BEGIN
     LOOP
+        v_state := queen.lock_lane(p_partition_id, p_group_id);
         INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, settled, failed, attempt_seqs, attempt_counts,
             lease_id, lease_until, lease_end, lease_seconds, deliveries, ready_at, window_end, changed_at)
-        SELECT p_partition_id, p_group_id, coalesce(r.epoch, 0) + 1, coalesce(r.cursor, a.old_cursor, 0), r.settled, r.failed,
-               r.attempt_seqs, r.attempt_counts, r.lease_id, r.lease_until, r.lease_end, r.lease_seconds,
-               coalesce(r.deliveries, 0), r.ready_at, r.window_end, coalesce(r.changed_at, clock_timestamp())
+        SELECT p_partition_id, p_group_id, coalesce(v_state.epoch, 0) + 1, coalesce(v_state.cursor, a.old_cursor, 0),
+               v_state.settled, v_state.failed, v_state.attempt_seqs, v_state.attempt_counts, v_state.lease_id,
+               v_state.lease_until, v_state.lease_end, v_state.lease_seconds, coalesce(v_state.deliveries, 0),
+               v_state.ready_at, v_state.window_end, coalesce(v_state.changed_at, clock_timestamp())
         FROM (VALUES (p_group_id)) AS u(id)
-        LEFT JOIN LATERAL (
-            SELECT x.* FROM queen.progress x WHERE x.partition_id = p_partition_id AND x.group_id = u.id
-            ORDER BY x.epoch DESC LIMIT 1) r ON true
-        LEFT JOIN LATERAL queen.availability(p_partition_id, u.id, clock_timestamp()) a ON r.epoch IS NULL
+        LEFT JOIN LATERAL queen.availability(p_partition_id, u.id, clock_timestamp()) a ON v_state.epoch IS NULL
         ON CONFLICT DO NOTHING RETURNING epoch INTO v_epoch;
         EXIT WHEN FOUND AND cardinality(queen.drop_stale_progress(ARRAY[p_partition_id], ARRAY[p_group_id], ARRAY[v_epoch])) = 0;
     END LOOP;

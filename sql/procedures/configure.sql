@@ -1,4 +1,4 @@
--- requires: ensure_partitions
+-- requires: ensure_partitions, raise_versions
 -- Makes a queue or changes its options. p_options has the names of the contract (leaseTime, ...); what
 -- is missing or null keeps its value, or with p_replace its default; unknown names are ignored. The
 -- caller has checked types and ranges. A queue made here without namespace and task has "" for both.
@@ -58,6 +58,7 @@ BEGIN
         PERFORM queen.announce(ARRAY[-v_after.id]);
     END IF;
     PERFORM queen.ensure_partitions(ARRAY[p_queue], ARRAY['Default']);
+    IF v_before IS DISTINCT FROM v_after THEN PERFORM queen.raise_versions(ARRAY[v_after.id]); END IF;
 
     RETURN QUERY
     SELECT q.id, p.id, q.namespace, q.task, queen.queue_options(q)

@@ -1,11 +1,13 @@
+-- requires: raise_versions
 -- Deletes a group on one queue, or on all and with its families (p_queue NULL). With p_metadata its record goes too, and its
 -- next pop decides its start anew; without, it begins again at its recorded start, and keeps its dead letters and what was
 -- redriven for it. Either way the old id is gone at once (a late ack finds nothing to move); sweep_orphans removes the rows.
 CREATE OR REPLACE FUNCTION queen.delete_group(p_group text, p_queue text, p_metadata boolean)
 RETURNS TABLE (deleted_partitions bigint, groups int) LANGUAGE plpgsql AS $$
 DECLARE
-    v_old queen.groups;
-    v_new int;
+    v_old    queen.groups;
+    v_new    int;
+    v_queues int[] := '{}';
 BEGIN
     deleted_partitions := 0;
     groups := 0;
@@ -18,6 +20,7 @@ BEGIN
         DELETE FROM queen.groups g WHERE g.id = v_old.id;
         INSERT INTO queen.deletions (kind, queue_id, object_id) VALUES ('group', v_old.queue_id, v_old.id);
         PERFORM queen.announce(ARRAY[-v_old.queue_id]);
+        v_queues := v_queues || v_old.queue_id;
         IF NOT p_metadata THEN
             INSERT INTO queen.groups (queue_id, name, start_mode, start_time, created_at)
             VALUES (v_old.queue_id, v_old.name, v_old.start_mode, v_old.start_time, v_old.created_at)
@@ -40,5 +43,6 @@ BEGIN
         DELETE FROM queen.families f WHERE f.group_name = p_group;
         IF FOUND THEN PERFORM queen.announce(ARRAY[0]); END IF;
     END IF;
+    PERFORM queen.raise_versions(v_queues);
     RETURN NEXT;
 END $$;

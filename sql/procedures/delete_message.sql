@@ -1,4 +1,4 @@
--- requires: announce, dedup, hidden, ids, letters_of_message, locks, settle_message
+-- requires: announce, dedup, hidden, ids, letters_of_message, locks, raise_versions, settle_message
 -- Deletes one message, named by partition and transactionId: no pop that begins afterwards delivers it, in whatever
 -- group; its payload and meta are erased, and its dead letters go with it. Its offset stays taken, and so does its
 -- transactionId for as long as its segment is retained. A lease that holds it goes on without it. Answers whether
@@ -61,6 +61,7 @@ BEGIN
     DELETE FROM queen.dead_letters d WHERE d.partition_id = p_partition_id AND d.group_id = ANY (v_born) AND d.seq = v_seq;
     -- What waits behind it may be ready: a lease has ended, or the message that failed is gone.
     PERFORM queen.announce(ARRAY[p_partition_id]);
+    PERFORM queen.raise_versions(ARRAY[v_queue_id]);
 END $$;
 
 -- The text with line p_line (1 = first) made empty.

@@ -1,3 +1,4 @@
+-- requires: raise_versions
 -- Deletes a queue: its row now, and with that everything of it is gone for every procedure;
 -- sweep_orphans removes the rows in small steps. Returns whether it existed.
 CREATE OR REPLACE FUNCTION queen.delete_queue(p_queue text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -23,5 +24,6 @@ BEGIN
     WHERE q.name = p_queue AND p.queue_id = q.id AND p.name = p_partition RETURNING p.id, q.id INTO v_id, v_queue_id;
     IF v_id IS NULL THEN RETURN false; END IF;
     INSERT INTO queen.deletions (kind, queue_id, object_id) VALUES ('partition', v_queue_id, v_id);
+    PERFORM queen.raise_versions(ARRAY[v_queue_id]);
     RETURN true;
 END $$;

@@ -1,4 +1,4 @@
--- requires: hidden, ids, locks, push_messages
+-- requires: hidden, ids, locks, push_messages, raise_versions
 -- Pushes dead letters again: each becomes a new message at the end of its partition, with the payload and meta it
 -- had and an id of its own, seen by no group but the one in which it died, and is no dead letter any more. All of
 -- it is one transaction: a letter is in the list or in the log, never both and never neither, and of two calls at
@@ -89,6 +89,7 @@ BEGIN
     FROM unnest(v_places, v_lines) WITH ORDINALITY AS u(place, line, ordinal)
     CROSS JOIN LATERAL (SELECT (v_letters[u.ordinal]).*) l GROUP BY l.partition_id, l.group_id;
     UPDATE queen.partitions p SET hides = true WHERE p.id = ANY (v_locked) AND NOT p.hides;
+    PERFORM queen.raise_versions(ARRAY(SELECT p.queue_id FROM queen.partitions p WHERE p.id = ANY (v_locked)));
 
     RETURN QUERY
     SELECT l.partition_id, l.group_id, l.seq, v_pushed[u.place] + u.line, v_times[u.place] + u.line * interval '1 microsecond'

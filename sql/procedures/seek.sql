@@ -1,4 +1,4 @@
--- requires: first_seq_at, drop_stale_progress, ensure_group
+-- requires: first_seq_at, drop_stale_progress, ensure_group, locks, raise_versions
 -- Moves a group on a queue (p_partition NULL) or on one partition: leases are cancelled, settled marks
 -- and failure counts cleared. p_mode:
 --   end     behind the newest message
@@ -17,6 +17,7 @@ DECLARE
     v_group_id int;
     v_ids      int[];
     v_id       int;
+    v_row      queen.progress;
     v_epoch    bigint;
     v_cursor   bigint;
     v_cursors  bigint[] := '{}';
@@ -33,15 +34,13 @@ BEGIN
     -- Key by key, each until it is won: whoever waits for a key here holds only lower ones, as everywhere.
     FOREACH v_id IN ARRAY v_ids LOOP
         LOOP
+            v_row := queen.lock_lane(v_id, v_group_id);
             INSERT INTO queen.progress (partition_id, group_id, epoch, cursor, changed_at)
-            SELECT v_id, v_group_id, coalesce(s.epoch, 0) + 1,
+            SELECT v_id, v_group_id, coalesce(v_row.epoch, 0) + 1,
                    CASE p_mode WHEN 'end' THEN coalesce(n.seq_end, 0)
                                WHEN 'after' THEN queen.first_seq_at(v_id, p_time + interval '1 microsecond')
                                WHEN 'offset' THEN least(greatest(p_offset, 0), coalesce(n.seq_end, 0)) END, v_now
             FROM (VALUES (v_id)) AS u(id)
-            LEFT JOIN LATERAL (
-                SELECT r.epoch FROM queen.progress r WHERE r.partition_id = u.id AND r.group_id = v_group_id
-                ORDER BY r.epoch DESC LIMIT 1) s ON true
             LEFT JOIN LATERAL (
                 SELECT t.base_seq + t.count AS seq_end FROM queen.segments t WHERE t.partition_id = u.id
                 ORDER BY t.base_seq DESC LIMIT 1) n ON true
@@ -67,6 +66,7 @@ BEGIN
         SET start_mode = CASE p_mode WHEN 'end' THEN 'new' WHEN 'after' THEN 'time' ELSE 'all' END,
             start_time = CASE p_mode WHEN 'after' THEN p_time + interval '1 microsecond' END
         WHERE g.id = v_group_id;
+        PERFORM queen.raise_versions(ARRAY[v_queue_id]);
     END IF;
     PERFORM queen.announce(v_ids);
     RETURN NEXT;
@@ -83,5 +83,6 @@ BEGIN
     SELECT array_agg(-c.queue_id) INTO v_queues FROM changed c;
     UPDATE queen.families f SET start_mode = 'time', start_time = p_time WHERE f.group_name = p_group;
     PERFORM queen.announce(v_queues);
+    PERFORM queen.raise_versions(ARRAY(SELECT -id FROM unnest(v_queues) AS id));
     RETURN coalesce(cardinality(v_queues), 0);
 END $$;

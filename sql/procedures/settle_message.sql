@@ -1,4 +1,4 @@
--- requires: availability, bits, drop_stale_progress
+-- requires: availability, bits, drop_stale_progress, locks
 -- Settles one message for one group, whoever holds its lease: the lease goes on without it, and ends when nothing
 -- else is under it. Answers
 --   settled   it was pending        ended: so was the lease, which has now ended
@@ -24,9 +24,8 @@ BEGIN
         v_now := clock_timestamp();
         SELECT a.old_cursor INTO v_start FROM queen.availability(p_partition_id, p_group_id, v_now) a;
         IF NOT FOUND THEN state := 'gone'; RETURN; END IF;
-        SELECT r.* INTO v_row FROM queen.progress r
-        WHERE r.partition_id = p_partition_id AND r.group_id = p_group_id ORDER BY r.epoch DESC LIMIT 1;
-        IF NOT FOUND THEN
+        v_row := queen.lock_lane(p_partition_id, p_group_id);
+        IF v_row.epoch IS NULL THEN
             v_row.epoch := 0; v_row.cursor := v_start; v_row.deliveries := 0;
             v_row.changed_at := (SELECT g.created_at FROM queen.groups g WHERE g.id = p_group_id);
         END IF;

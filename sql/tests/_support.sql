@@ -120,6 +120,61 @@ CREATE FUNCTION test.state(p_partition int, p_group int) RETURNS queen.progress 
 CREATE FUNCTION test.available(p_partition int, p_group int) RETURNS text LANGUAGE sql AS $$
     SELECT state FROM queen.availability(p_partition, p_group, clock_timestamp()) $$;
 
+-- append_lanes with rows as JSON, e.g. [{"partition": 1, "group": 1, "new": 11, "lease": "..", "lease_ms": 60000, "lease_end": 2}]:
+-- the columns of queen.progress by their names, and
+--   new           the stamp of the new row
+--   epoch, stamp  the predecessor; epoch missing: the lane's newest row as it is now, 0: none
+--   queue, version, partition, group   queue and version missing: as they are now
+--   not_before, held, log_end, lease_ms, ready_ms, frees, dead (a list of [seq, error, failures])   as the arguments
+CREATE FUNCTION test.append(p_rows jsonb, p_sync boolean DEFAULT true, p_broker bigint DEFAULT 1, p_n bigint DEFAULT NULL)
+RETURNS TABLE (ordinal int, state text, epoch bigint, stamp bigint, cursor bigint, settled text, failed text,
+               attempt_seqs bigint[], attempt_counts int[], lease_id uuid, lease_until timestamptz, lease_end bigint,
+               lease_seconds int, deliveries int, ready_at timestamptz, window_end bigint, now timestamptz) LANGUAGE sql AS $$
+    WITH asked AS MATERIALIZED (
+        SELECT a.o, r.*, coalesce(r.queue, p.queue_id) AS queue_id, coalesce(r.version, q.version) AS queue_version,
+               coalesce(r.epoch, n.epoch, 0) AS prev_epoch, coalesce(r.stamp, n.stamp, 0) AS prev_stamp
+        FROM jsonb_array_elements(p_rows) WITH ORDINALITY AS a(e, o)
+        CROSS JOIN LATERAL jsonb_to_record(a.e) AS r(partition int, "group" int, queue int, version bigint, epoch bigint, stamp bigint,
+            new bigint, not_before timestamptz, held boolean, log_end bigint, cursor bigint, settled text, failed text,
+            attempt_seqs text, attempt_counts text, lease uuid, lease_until timestamptz, lease_ms bigint, lease_end bigint,
+            lease_seconds int, deliveries int, ready_at timestamptz, ready_ms bigint, window_end bigint, frees boolean, dead jsonb)
+        LEFT JOIN queen.partitions p ON p.id = r.partition
+        LEFT JOIN queen.queues q ON q.id = coalesce(r.queue, p.queue_id)
+        LEFT JOIN LATERAL test.state(r.partition, r."group") n ON true
+    ), dead AS (
+        SELECT array_agg(a.o::int ORDER BY a.o, d.p) AS places, array_agg((d.e ->> 0)::bigint ORDER BY a.o, d.p) AS seqs,
+               array_agg(d.e ->> 1 ORDER BY a.o, d.p) AS errors, array_agg((d.e ->> 2)::int ORDER BY a.o, d.p) AS counts
+        FROM asked a CROSS JOIN LATERAL jsonb_array_elements(a.dead) WITH ORDINALITY AS d(e, p)
+    )
+    SELECT l.* FROM (
+        SELECT array_agg(a.partition ORDER BY a.o) AS partitions, array_agg(a."group" ORDER BY a.o) AS groups,
+               array_agg(a.queue_id ORDER BY a.o) AS queues, array_agg(a.queue_version ORDER BY a.o) AS versions,
+               array_agg(a.prev_epoch ORDER BY a.o) AS epochs, array_agg(a.prev_stamp ORDER BY a.o) AS stamps,
+               array_agg(a.not_before ORDER BY a.o) AS not_befores, array_agg(a.held ORDER BY a.o) AS held,
+               array_agg(a.log_end ORDER BY a.o) AS log_ends, array_agg(a.new ORDER BY a.o) AS news,
+               array_agg(coalesce(a.cursor, 0) ORDER BY a.o) AS cursors, array_agg(a.settled ORDER BY a.o) AS settled,
+               array_agg(a.failed ORDER BY a.o) AS failed, array_agg(a.attempt_seqs ORDER BY a.o) AS attempt_seqs,
+               array_agg(a.attempt_counts ORDER BY a.o) AS attempt_counts, array_agg(a.lease ORDER BY a.o) AS leases,
+               array_agg(a.lease_until ORDER BY a.o) AS lease_untils, array_agg(a.lease_ms ORDER BY a.o) AS lease_ms,
+               array_agg(a.lease_end ORDER BY a.o) AS lease_ends, array_agg(a.lease_seconds ORDER BY a.o) AS lease_seconds,
+               array_agg(coalesce(a.deliveries, 0) ORDER BY a.o) AS deliveries, array_agg(a.ready_at ORDER BY a.o) AS ready_ats,
+               array_agg(a.ready_ms ORDER BY a.o) AS ready_ms, array_agg(a.window_end ORDER BY a.o) AS window_ends,
+               array_agg(a.frees ORDER BY a.o) AS frees FROM asked a) x
+    CROSS JOIN dead d
+    CROSS JOIN LATERAL queen.append_lanes(p_broker, p_n, p_sync, x.partitions, x.groups, x.queues, x.versions, x.epochs, x.stamps,
+        x.not_befores, x.held, x.log_ends, x.news, x.cursors, x.settled, x.failed, x.attempt_seqs, x.attempt_counts, x.leases,
+        x.lease_untils, x.lease_ms, x.lease_ends, x.lease_seconds, x.deliveries, x.ready_ats, x.ready_ms, x.window_ends, x.frees,
+        d.places, d.seqs, d.errors, d.counts) l $$;
+
+-- Such rows for specs, which cannot say {, as 'partition=1 group=1 new=11; partition=2 ..', values without spaces.
+CREATE FUNCTION test.lanes(p_rows text) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT jsonb_agg(l.lane ORDER BY r.o)
+    FROM string_to_table(p_rows, ';') WITH ORDINALITY AS r(row, o)
+    CROSS JOIN LATERAL (
+        SELECT jsonb_object_agg(split_part(f, '=', 1), CASE WHEN f LIKE 'dead=%' THEN split_part(f, '=', 2)::jsonb
+                                                            ELSE to_jsonb(split_part(f, '=', 2)) END) AS lane
+        FROM regexp_split_to_table(trim(r.row), '\s+') f) l $$;
+
 -- A whole pass of the stats job in steps of p_probes; how many steps.
 CREATE FUNCTION test.measure(p_probes int DEFAULT 3000) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE

@@ -339,7 +339,7 @@ void Cluster::Look(const MessageAvailable& hint) {
   const sidecar::Shards::Shard& owner = shards_->shards[shards_->OwnerOfQueue(hint.queue)];
   owner.loop->Post([sidecar = owner.sidecar, hint] {
     for (const HintedPartition& partition : hint.partitions) {
-      sidecar->pop().OnPushed(hint.queue, partition.name, partition.id, true);
+      sidecar->pop().OnPushed(hint.queue, partition.name, partition.id, {}, true);
     }
   });
 }

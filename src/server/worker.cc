@@ -76,6 +76,7 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
                        .threshold = config.pop.wait_backoff_threshold,
                        .multiplier = config.pop.wait_backoff_multiplier};
   options.peers = shared.shards.peers;
+  options.generation = &shared.generation;
   return options;
 }
 

@@ -34,10 +34,13 @@ bool IsDoubtful(const std::vector<AckGroup>& groups) {
 }  // namespace
 
 AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-                   const AckLimits& limits, int64_t broker, Freed freed)
+                   engine::LaneCache& lanes, engine::DatabaseClock& clock, const AckLimits& limits,
+                   int64_t broker, Freed freed)
     : loop_(loop),
       scheduler_(scheduler),
       delivered_(delivered),
+      lanes_(lanes),
+      clock_(clock),
       limits_(limits),
       broker_(broker),
       freed_(std::move(freed)),
@@ -91,6 +94,12 @@ void AckQueue::Submit(AckRequest request) {
   scheduler_.Wake();
 }
 
+void AckQueue::Forget() {
+  for (const auto& batch : std::exchange(decided_, {})) {
+    OnFailed(*batch, pg::NotSent(Status(Code::kDatabaseUnavailable)), false);
+  }
+}
+
 void AckQueue::Shutdown() {
   pause_.Stop();
   tick_.Stop();
@@ -98,12 +107,18 @@ void AckQueue::Shutdown() {
   for (const auto& [number, key] : keys_) {
     for (const AckGroup& group : key->groups) left.push_back(group.call);
   }
+  for (const auto& batch : decided_) {
+    for (const Batch::Row& row : batch->rows) {
+      for (const AckGroup& group : row.groups) left.push_back(group.call);
+    }
+  }
   for (const auto& call : left) FailCall(*call, Status(Code::kShuttingDown));
 }
 
 // ---- find
 
 bool AckQueue::IsWorthAnother() const {
+  if (!decided_.empty()) return true;
   Scheduler::Pile pile;
   return std::any_of(ready_.begin(), ready_.end(),
                      [&pile](const Key* key) {
@@ -116,6 +131,11 @@ bool AckQueue::IsWorthAnother() const {
 }
 
 void AckQueue::SendOne() {
+  if (!decided_.empty()) {
+    const std::shared_ptr<Batch> batch = std::move(decided_.front());
+    decided_.pop_front();
+    return SendAppend(batch);
+  }
   // In turns: acks that are looked up first may not starve the others.
   found_last_ = !find_.empty() && (ready_.empty() || !found_last_);
   if (found_last_) {
@@ -195,8 +215,7 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
     if (!key) {
       key = std::make_unique<Key>();
       key->number = number;
-      key->partition = *item.partition;
-      key->group_id = *target.group_id;
+      key->lane = {*item.partition, GroupId{*target.group_id}};
     }
     Join(key->groups, call, item.lease_id).items.push_back(i);
     touched.push_back(key.get());
@@ -225,7 +244,8 @@ void AckQueue::SendBatch() {
     }
     if (key.groups.front().alone && !batch->rows.empty()) break;
     ready_.pop_front();
-    Batch::Row row{&key, {}, {}};
+    Batch::Row row;
+    row.key = &key;
     const std::optional<Uuid> lease = key.groups.front().lease_id;
     while (!key.groups.empty() && key.groups.front().lease_id == lease) {
       const bool alone = key.groups.front().alone;
@@ -243,96 +263,166 @@ void AckQueue::SendBatch() {
     if (batch->rows.back().groups.front().alone) break;
   }
 
-  const size_t count = batch->rows.size();
-  if (count == 0) return;
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::UuidArray leases(count, 16);
-  pg::Int8Array bases(count, 8);
-  pg::TextArray dones(count, 128);
-  pg::Int8Array cumulatives(count, 8);
-  pg::Int8Array retry_froms(count, 8);
-  pg::BoolArray ends(count, 1);
-  pg::Int4Array item_keys;
-  pg::Int8Array item_seqs;
-  pg::TextArray item_kinds;
-  pg::TextArray item_errors;
+  if (batch->rows.empty()) return;
+  DecideAcks(*batch, false);
+  if (std::any_of(batch->rows.begin(), batch->rows.end(),
+                  [](const auto& row) { return row.load; })) {
+    SendLoad(batch);
+  } else {
+    SendAppend(batch);
+  }
+}
+
+// Decides every row from its lane; `loaded`: those that were to be loaded have been, else they are
+// left open. A lane that says that the lease is over is believed only if it was loaded since the
+// ack came.
+void AckQueue::DecideAcks(Batch& batch, bool loaded) {
+  batch.generation = lanes_.generation();
+  batch.appends = {};
+  batch.appends.broker = broker_;
+  const int64_t now = clock_.NowMicros();
+  for (Batch::Row& row : batch.rows) {
+    row.append = -1;
+    row.again = false;
+    row.answer = {};
+    const engine::Lane* lane = lanes_.Find(row.key->lane);
+    if (lane == nullptr) {
+      row.again =
+          loaded && !row.load;  // forgotten meanwhile; one that is loaded and not there is gone
+      row.load = true;
+      continue;
+    }
+    const engine::Progress& progress = lane->progress;
+    if (progress.epoch > 0) row.answer.cursor = progress.cursor;
+    row.answer.settled = progress.settled;
+    const std::optional<Uuid>& asked = row.groups.front().lease_id;
+    const bool valid = progress.lease && progress.lease->until_micros > now &&
+                       (!asked || *asked == progress.lease->id);
+    if (!valid) {
+      row.answer.state = AckAnswer::State::kRefused;
+      row.again = loaded && !row.load;
+      row.load = true;
+      continue;
+    }
+    row.outcome = engine::ApplyVerdicts(progress, lane->rules, row.fold);
+    row.answer.state = AckAnswer::State::kApplied;
+    row.answer.lease_end = progress.lease->end;
+    row.answer.released = row.outcome.released;
+    for (const engine::DeadLetter& letter : row.outcome.dead) row.answer.dead.push_back(letter.seq);
+    row.append = static_cast<int>(batch.appends.lanes.size());
+    engine::LaneAppend& append = batch.appends.lanes.emplace_back();
+    append.key = row.key->lane;
+    append.queue = lane->rules.queue;
+    append.version = lane->rules.version;
+    append.prev_epoch = progress.epoch;
+    append.prev_stamp = progress.stamp;
+    append.held = true;
+    append.next = row.outcome.next;
+    append.next.stamp = engine::NewStamp();
+    append.ready_ms = row.outcome.ready_in_ms;
+    append.frees = row.outcome.released;
+    append.dead = row.outcome.dead;
+  }
+}
+
+void AckQueue::SendLoad(const std::shared_ptr<Batch>& batch) {
+  std::vector<engine::LaneAsk> asks;
+  for (const Batch::Row& row : batch->rows) {
+    if (row.load) asks.push_back({row.key->lane, 0});
+  }
+  const int64_t load = lanes_.BeginLoad();
+  pg::Batch call(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks));
+  scheduler_.Execute(
+      *this, 0, std::move(call),
+      [this, batch, load, generation = lanes_.generation(), asks = std::move(asks)](
+          const pg::BatchResult& result) { OnLoaded(batch, asks, load, generation, result); });
+}
+
+void AckQueue::OnLoaded(const std::shared_ptr<Batch>& batch,
+                        const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                        const pg::BatchResult& result) {
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
+  if (!result.ok()) {
+    OnFailed(*batch, result, false);
+    return;
+  }
+  if (!taken.ok()) {
+    OnFailed(*batch, pg::NotSent(taken), false);
+    return;
+  }
+  DecideAcks(*batch, true);
+  decided_.push_back(batch);
+  scheduler_.Wake();
+}
+
+// Also where nothing is to be appended: what is answered about a settled message is true only once
+// the standby has it.
+void AckQueue::SendAppend(const std::shared_ptr<Batch>& batch) {
   int64_t items = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const Batch::Row& row = batch->rows[i];
-    partitions.Add(row.key->partition.value);
-    groups.Add(row.key->group_id);
-    if (row.groups.front().lease_id) {
-      leases.Add(*row.groups.front().lease_id);
-    } else {
-      leases.AddNull();
-    }
-    bases.Add(row.fold.base);
-    if (row.fold.done.empty()) {
-      dones.AddNull();
-    } else {
-      dones.Add(row.fold.done);
-    }
-    cumulatives.AddNull();  // these come as items, any number for one key
-    retry_froms.AddNull();
-    ends.Add(false);
-    for (const AckFold::Single& single : row.fold.singles) {
-      item_keys.Add(static_cast<int32_t>(i + 1));
-      item_seqs.Add(single.seq);
-      item_kinds.Add(single.kind);
-      if (single.error.empty()) {
-        item_errors.AddNull();
-      } else {
-        item_errors.Add(single.error);
-      }
-    }
+  for (const Batch::Row& row : batch->rows) {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
-  pg::Params params(14);
-  params.Int8(broker_).Null(pg::oid::kInt8);
-  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  params.Add(std::move(bases)).Add(std::move(dones)).Add(std::move(cumulatives));
-  params.Add(std::move(retry_froms)).Add(std::move(ends)).Add(std::move(item_keys));
-  params.Add(std::move(item_seqs)).Add(std::move(item_kinds)).Add(std::move(item_errors));
-  scheduler_.Execute(*this, items, pg::Batch(storage::kAckMessages, std::move(params)),
-                     [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
+  scheduler_.Execute(
+      *this, items,
+      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(batch->appends)),
+      [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
 }
 
 void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
   if (!result.ok()) {
-    OnFailed(*batch, result);
+    OnFailed(*batch, result, true);
     return;
   }
   pause_ms_ = kPauseMs;
-  const pg::Rows& rows = result.rows[0];
-  for (int i = 0; i < rows.rows(); ++i) {
-    Batch::Row& row = batch->rows[static_cast<size_t>(rows.Int4(i, 0)) - 1];
-    bool again = false;
-    OnRow(row, rows, i, again);
-    if (again) {
+  const auto appended = storage::append_lanes::Decode(result.rows[0]);
+  if (!appended.ok()) {
+    OnFailed(*batch, pg::NotSent(appended.status()), true);
+    return;
+  }
+  for (Batch::Row& row : batch->rows) {
+    if (row.append >= 0) {
+      const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
+      AfterAppend(row, answer);
+      TakeAppended(lanes_, clock_, row.key->lane, answer, batch->generation);
+    }
+    if (row.again) {
       GoAgain(row);
     } else {
+      OnRow(row);
       Release(*row.key);
     }
   }
 }
 
-void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& again) {
-  const std::string_view state = rows.Text(index, 1);
-  if (state == "again") {
-    again = true;
-    return;
+// What the append says of a row that was decided.
+void AckQueue::AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended) {
+  using engine::AppendState;
+  switch (appended.state) {
+    case AppendState::kWon:
+      if (const auto& ready_at = appended.newest->ready_at_micros) {
+        row.ready_in_ms = std::max<int64_t>(0, (*ready_at - appended.now_micros + 999) / 1000);
+      }
+      break;
+    case AppendState::kExpired:
+      row.answer.state = AckAnswer::State::kRefused;
+      row.answer.released = false;
+      row.answer.dead.clear();
+      break;
+    case AppendState::kGone:
+      row.answer = {};
+      break;
+    case AppendState::kLost:
+    case AppendState::kBusy:
+    case AppendState::kEarly:
+    case AppendState::kMoved:
+    case AppendState::kStale:
+      row.again = true;
+      break;
   }
-  AckAnswer answer;
-  answer.state = state == "applied"   ? AckAnswer::State::kApplied
-                 : state == "refused" ? AckAnswer::State::kRefused
-                                      : AckAnswer::State::kGone;
-  if (!rows.IsNull(index, 2)) answer.cursor = rows.Int8(index, 2);
-  if (!rows.IsNull(index, 3)) answer.settled = rows.Text(index, 3);
-  if (!rows.IsNull(index, 5)) answer.lease_end = rows.Int8(index, 5);
-  answer.released = !rows.IsNull(index, 7) && rows.Bool(index, 7);
-  if (!rows.IsNull(index, 9)) answer.dead = rows.Int8Array(index, 9);
+}
 
+void AckQueue::OnRow(Batch::Row& row) {
+  const AckAnswer& answer = row.answer;
   if (answer.state == AckAnswer::State::kRefused && IsDoubtful(row.groups)) {
     TellFreed(row, {});  // the attempt without an answer may have ended the lease
   }
@@ -344,15 +434,13 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
 
   // Told before the callers are answered: who pops next finds the partition free.
   if (answer.state == AckAnswer::State::kApplied && answer.released) {
-    TellFreed(row, {.cursor = rows.Int8(index, 6),
-                    .ready_in_ms = rows.IsNull(index, 8) ? 0 : rows.Int8(index, 8)});
+    TellFreed(row, {.cursor = row.outcome.next.cursor, .ready_in_ms = row.ready_in_ms});
   }
   for (const AckGroup& group : row.groups) {
     AckAnswer judged = answer;
     if (group.call->several_leases) {
       const auto& before =
-          group.call->before
-              .try_emplace(row.key->number, answer.cursor, std::string(answer.settled))
+          group.call->before.try_emplace(row.key->number, answer.cursor, answer.settled)
               .first->second;
       judged.cursor = before.first;
       judged.settled = before.second;
@@ -370,24 +458,27 @@ void AckQueue::OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& aga
 void AckQueue::TellFreed(const Batch::Row& row, const LeaseEnd& end) {
   const AckGroup& first = row.groups.front();
   const uint32_t item = first.items.front();
-  freed_(first.call->targets[item], row.key->partition, first.call->request.items[item].group, end);
+  freed_(first.call->targets[item], row.key->lane.partition, first.call->request.items[item].group,
+         end);
 }
 
-void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result) {
+// `appended`: it is not certain that nothing was changed.
+void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result, bool appended) {
   const bool one_group = batch.rows.size() == 1 && batch.rows[0].groups.size() == 1;
-  const bool unknown = result.outcome == pg::Outcome::kUnknown;
-  const bool may_repeat = unknown || result.status.retryable();
+  const bool unknown = appended && result.outcome == pg::Outcome::kUnknown;
+  const bool may_repeat = result.outcome == pg::Outcome::kUnknown || result.status.retryable();
   if (may_repeat) pause_ms_ = std::min(pause_ms_ * 2, kPauseMaxMs);
   if (!may_repeat && !one_group) {
     log::WarnRarely("PostgreSQL refused a batch of acks; sending them caller by caller",
                     {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
   }
   for (Batch::Row& row : batch.rows) {
+    lanes_.Drop(row.key->lane);
     if (unknown) {
       for (AckGroup& group : row.groups) group.doubtful = true;
-      if (!row.fold.repeatable()) TellFreed(row, {});
+      if (!IsRepeatable(row.fold)) TellFreed(row, {});
     }
-    if ((unknown && !row.fold.repeatable()) || (!may_repeat && one_group)) {
+    if ((unknown && !IsRepeatable(row.fold)) || (!may_repeat && one_group)) {
       for (const AckGroup& group : row.groups) Fail(group, result.status);
       Release(*row.key);
       continue;

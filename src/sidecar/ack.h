@@ -16,8 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/database_clock.h"
+#include "engine/verbs.h"
 #include "loop/timer.h"
 #include "sidecar/ack_fold.h"
+#include "sidecar/lane_answers.h"
 #include "sidecar/scheduler.h"
 
 namespace queen::sidecar {
@@ -36,32 +39,42 @@ class AckQueue final : public Scheduler::Source {
                                     std::string_view group, const LeaseEnd& end)>;
 
   AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-           const AckLimits& limits, int64_t broker, Freed freed);
+           engine::LaneCache& lanes, engine::DatabaseClock& clock, const AckLimits& limits,
+           int64_t broker, Freed freed);
 
   void Submit(AckRequest request);
+  // A connection was lost: what was decided and not sent is decided again.
+  void Forget();
   // The slots are closed: answers whatever still waits.
   void Shutdown();
   int64_t items_waiting() const { return items_waiting_; }
 
-  bool HasWork() const override { return !find_.empty() || !ready_.empty(); }
+  bool HasWork() const override { return !find_.empty() || !ready_.empty() || !decided_.empty(); }
   bool IsWorthAnother() const override;
   void SendOne() override;
 
  private:
   struct Key {
     int64_t number = 0;
-    PartitionId partition;
-    int32_t group_id = 0;
+    engine::LaneKey lane;
     std::deque<AckGroup> groups;
     bool on_its_way = false;  // in ready_, in flight or paused
   };
   struct Batch {
     struct Row {
-      Key* key;
+      Key* key = nullptr;
       std::vector<AckGroup> groups;
-      AckFold fold;
+      engine::Verdicts fold;
+      bool load = false;   // its lane is to be loaded before it is decided
+      bool again = false;  // another change came between
+      AckAnswer answer;
+      engine::VerdictOutcome outcome;  // kApplied
+      int64_t ready_in_ms = 0;         // what the lease leaves may be had then
+      int append = -1;                 // its place in `appends`
     };
     std::vector<Row> rows;
+    engine::AppendRequest appends;
+    int64_t generation = 0;  // of the lanes, when they were decided
   };
 
   void SendFind();
@@ -70,9 +83,15 @@ class AckQueue final : public Scheduler::Source {
   void Distribute(const std::shared_ptr<AckCall>& call);
   void MakeReady(Key& key);
   void SendBatch();
+  void DecideAcks(Batch& batch, bool loaded);
+  void SendLoad(const std::shared_ptr<Batch>& batch);
+  void OnLoaded(const std::shared_ptr<Batch>& batch, const std::vector<engine::LaneAsk>& asks,
+                int64_t load, int64_t generation, const pg::BatchResult& result);
+  void SendAppend(const std::shared_ptr<Batch>& batch);
   void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
-  void OnRow(Batch::Row& row, const pg::Rows& rows, int index, bool& again);
-  void OnFailed(Batch& batch, const pg::BatchResult& result);
+  static void AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended);
+  void OnRow(Batch::Row& row);
+  void OnFailed(Batch& batch, const pg::BatchResult& result, bool appended);
   // Tells the owner of the queue that the row's lease has ended.
   void TellFreed(const Batch::Row& row, const LeaseEnd& end);
   void GoAgain(Batch::Row& row);
@@ -90,6 +109,8 @@ class AckQueue final : public Scheduler::Source {
   Loop& loop_;
   Scheduler& scheduler_;
   const state::DeliveredIndex& delivered_;
+  engine::LaneCache& lanes_;
+  engine::DatabaseClock& clock_;
   const AckLimits limits_;
   const int64_t broker_;
   Freed freed_;
@@ -97,6 +118,7 @@ class AckQueue final : public Scheduler::Source {
   std::deque<std::shared_ptr<AckCall>> find_;
   std::unordered_map<int64_t, std::unique_ptr<Key>> keys_;
   std::deque<Key*> ready_;
+  std::deque<std::shared_ptr<Batch>> decided_;  // loaded, to be appended
   bool found_last_ = false;
   std::vector<Key*> paused_;
   int64_t items_waiting_ = 0;

@@ -55,8 +55,9 @@ void PassOn(AckGroup& refused, std::deque<AckGroup>& groups) {
   }
 }
 
-AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
-  AckFold fold;
+engine::Verdicts Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
+  using engine::VerdictKind;
+  engine::Verdicts fold;
   fold.base = LowestSeq(groups);
   std::unordered_set<int64_t> judged;  // messages that have their verdict
   for (AckGroup& group : groups) {
@@ -71,30 +72,31 @@ AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far) {
       const AckItem& ack = group.call->request.items[item];
       const int64_t seq = SeqOf(group, item);
       if (ack.verdict == Verdict::kRetry) {
-        fold.singles.push_back({seq, "retry", {}});
-        if (ack.cumulative) fold.singles.push_back({seq, "before", {}});
+        fold.singles.push_back({seq, VerdictKind::kRetry, {}});
+        if (ack.cumulative) fold.singles.push_back({seq, VerdictKind::kBefore, {}});
         continue;
       }
       if (judged.insert(seq).second) {
         if (ack.verdict == Verdict::kCompleted) {
-          const auto place = static_cast<size_t>(seq - fold.base);
-          if (fold.done.size() <= place) fold.done.resize(place + 1, '0');
-          fold.done[place] = '1';
+          fold.done.Set(seq - fold.base);
         } else {
           const bool dead = ack.verdict == Verdict::kDeadLetter;
-          fold.singles.push_back({seq, dead ? "dlq" : "failed", ack.message});
+          fold.singles.push_back(
+              {seq, dead ? VerdictKind::kDeadLetter : VerdictKind::kFailed, ack.message});
         }
       }
-      if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
+      if (ack.cumulative) fold.singles.push_back({seq, VerdictKind::kCumulative, {}});
     }
   }
   std::erase_if(groups, [](const AckGroup& group) { return group.items.empty(); });
   return fold;
 }
 
-bool AckFold::repeatable() const {
-  return std::all_of(singles.begin(), singles.end(),
-                     [](const Single& single) { return single.kind == "cumulative"; });
+bool IsRepeatable(const engine::Verdicts& verdicts) {
+  return std::all_of(verdicts.singles.begin(), verdicts.singles.end(),
+                     [](const engine::SingleVerdict& single) {
+                       return single.kind == engine::VerdictKind::kCumulative;
+                     });
 }
 
 AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative) {
@@ -104,9 +106,7 @@ AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative) {
     return outcome;
   }
   const bool settled_before =
-      answer.cursor &&
-      (seq < *answer.cursor || (static_cast<size_t>(seq - *answer.cursor) < answer.settled.size() &&
-                                answer.settled[static_cast<size_t>(seq - *answer.cursor)] == '1'));
+      answer.cursor && (seq < *answer.cursor || answer.settled.Get(seq - *answer.cursor));
   const bool accepted = answer.state == AckAnswer::State::kApplied && seq < answer.lease_end;
   if (!settled_before && !accepted) {
     outcome.error = "Invalid or expired lease";

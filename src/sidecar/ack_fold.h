@@ -1,6 +1,5 @@
-// Folding acks: all verdicts on one (partition, group) under one lease, from however many callers,
-// become one row of ack_messages; and judging: from the state before, which that row answers, each
-// item's own outcome follows.
+// Folding acks: all verdicts on one lane under one lease, from however many callers, become one
+// change of it; and judging: from the state before that change each item's own outcome follows.
 #pragma once
 
 #include <deque>
@@ -10,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/verdict_rule.h"
 #include "sidecar/requests.h"
 #include "state/delivered_index.h"
 
@@ -30,7 +30,7 @@ struct AckCall {
   // A call that names several leases of one (partition, group) is applied in several steps, but
   // judged by what was settled before the first: by key, cursor and settled.
   bool several_leases = false;
-  std::unordered_map<int64_t, std::pair<std::optional<int64_t>, std::string>> before;
+  std::unordered_map<int64_t, std::pair<std::optional<int64_t>, engine::Bitmap>> before;
 };
 
 // The items of one call under one lease of one (partition, group).
@@ -52,31 +52,24 @@ AckGroup& Join(std::deque<AckGroup>& groups, const std::shared_ptr<AckCall>& cal
 // and go on to the next lease of their call in `groups`, which may be it, or in front of them all.
 void PassOn(AckGroup& refused, std::deque<AckGroup>& groups);
 
-struct AckFold {
-  int64_t base = 0;
-  std::string done;  // "1" at each completed offset, counted from base
-  // What is not plainly completed, in the order given.
-  struct Single {
-    int64_t seq;
-    std::string_view kind;  // failed, dlq, cumulative, before or retry, as ack_messages has them
-    std::string_view error;
-  };
-  std::vector<Single> singles;
-
-  // Whether doing it twice is the same as doing it once.
-  bool repeatable() const;
-};
+// Whether doing it twice is the same as doing it once.
+bool IsRepeatable(const engine::Verdicts& verdicts);
 
 // The first verdict on a message wins. Items further than kAckSpanMax above the lowest offset are
 // taken out of `groups` and returned, to be folded next; no group is left without items.
-AckFold Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far);
+engine::Verdicts Fold(std::vector<AckGroup>& groups, std::vector<AckGroup>& too_far);
 
-// What ack_messages answers for a row.
+// What became of the verdicts on a lane.
 struct AckAnswer {
-  enum class State { kApplied, kRefused, kGone };
+  enum class State {
+    kApplied,
+    kRefused,  // no such lease lives; nothing was recorded
+    kGone,     // no such partition, queue or group
+  };
   State state = State::kGone;
-  std::optional<int64_t> cursor;  // nullopt: the group has nothing on this partition
-  std::string_view settled;
+  std::optional<int64_t>
+      cursor;              // as it was before; nullopt: the group has nothing on this partition
+  engine::Bitmap settled;  // before, from the cursor on
   int64_t lease_end = 0;
   bool released = false;
   std::vector<int64_t> dead;

@@ -26,7 +26,7 @@ AckGroup GroupOf(const std::vector<Ack>& acks) {
 }
 
 // A fold has views into the calls: they are kept beside it.
-struct Folded : AckFold {
+struct Folded : engine::Verdicts {
   std::vector<AckGroup> groups;
 };
 
@@ -41,24 +41,24 @@ Folded FoldOf(std::vector<AckGroup> groups) {
 TEST(AckFold, CompletedOffsetsBecomeBits) {
   const Folded fold = FoldOf({GroupOf({{12}, {10}, {15}})});
   EXPECT_EQ(fold.base, 10);
-  EXPECT_EQ(fold.done, "101001");
-  EXPECT_TRUE(fold.repeatable());
+  EXPECT_EQ(fold.done.ToText(), "101001");
+  EXPECT_TRUE(IsRepeatable(fold));
 }
 
 TEST(AckFold, OkFailedOkKeepsTheFailure) {
   const Folded fold = FoldOf({GroupOf({{10}, {11, Verdict::kFailed}, {12}})});
-  EXPECT_EQ(fold.done, "101");
+  EXPECT_EQ(fold.done.ToText(), "101");
   ASSERT_EQ(fold.singles.size(), 1U);
   EXPECT_EQ(fold.singles[0].seq, 11);
-  EXPECT_EQ(fold.singles[0].kind, "failed");
+  EXPECT_EQ(fold.singles[0].kind, engine::VerdictKind::kFailed);
   EXPECT_EQ(fold.singles[0].error, "error of 11");
-  EXPECT_FALSE(fold.repeatable());
+  EXPECT_FALSE(IsRepeatable(fold));
 }
 
 TEST(AckFold, TheFirstVerdictWinsAcrossCallers) {
   const Folded fold = FoldOf({GroupOf({{10, Verdict::kFailed}}), GroupOf({{10}, {11}}),
                               GroupOf({{11, Verdict::kDeadLetter}})});
-  EXPECT_EQ(fold.done, "01");
+  EXPECT_EQ(fold.done.ToText(), "01");
   ASSERT_EQ(fold.singles.size(), 1U);
   EXPECT_EQ(fold.singles[0].seq, 10);
 }
@@ -66,33 +66,33 @@ TEST(AckFold, TheFirstVerdictWinsAcrossCallers) {
 TEST(AckFold, CumulativeAndRetryAreSingleVerdictsInTheOrderGiven) {
   const Folded fold = FoldOf({GroupOf({{10, Verdict::kCompleted, true}, {14, Verdict::kRetry}}),
                               GroupOf({{13, Verdict::kFailed, true}})});
-  EXPECT_EQ(fold.done, "1");
+  EXPECT_EQ(fold.done.ToText(), "1");
   ASSERT_EQ(fold.singles.size(), 4U);
-  EXPECT_EQ(fold.singles[0].kind, "cumulative");
+  EXPECT_EQ(fold.singles[0].kind, engine::VerdictKind::kCumulative);
   EXPECT_EQ(fold.singles[0].seq, 10);
-  EXPECT_EQ(fold.singles[1].kind, "retry");
-  EXPECT_EQ(fold.singles[2].kind, "failed");
-  EXPECT_EQ(fold.singles[3].kind, "cumulative");
+  EXPECT_EQ(fold.singles[1].kind, engine::VerdictKind::kRetry);
+  EXPECT_EQ(fold.singles[2].kind, engine::VerdictKind::kFailed);
+  EXPECT_EQ(fold.singles[3].kind, engine::VerdictKind::kCumulative);
   EXPECT_EQ(fold.singles[3].seq, 13);
-  EXPECT_FALSE(fold.repeatable());
-  EXPECT_TRUE(FoldOf({GroupOf({{10, Verdict::kCompleted, true}})}).repeatable());
+  EXPECT_FALSE(IsRepeatable(fold));
+  EXPECT_TRUE(IsRepeatable(FoldOf({GroupOf({{10, Verdict::kCompleted, true}})})));
 }
 
 TEST(AckFold, ACumulativeRetrySettlesOnlyWhatIsBeforeIt) {
   const Folded fold = FoldOf({GroupOf({{12, Verdict::kRetry, true}})});
-  EXPECT_EQ(fold.done, "");
+  EXPECT_EQ(fold.done.ToText(), "");
   ASSERT_EQ(fold.singles.size(), 2U);
-  EXPECT_EQ(fold.singles[0].kind, "retry");
-  EXPECT_EQ(fold.singles[1].kind, "before");
+  EXPECT_EQ(fold.singles[0].kind, engine::VerdictKind::kRetry);
+  EXPECT_EQ(fold.singles[1].kind, engine::VerdictKind::kBefore);
   EXPECT_EQ(fold.singles[1].seq, 12);
-  EXPECT_FALSE(fold.repeatable());
+  EXPECT_FALSE(IsRepeatable(fold));
 }
 
 TEST(AckFold, WhatIsTooFarAwayWaitsForTheNextFold) {
   std::vector<AckGroup> groups{GroupOf({{5}, {5 + kAckSpanMax - 1}, {5 + kAckSpanMax}})};
   std::vector<AckGroup> too_far;
-  const AckFold fold = Fold(groups, too_far);
-  EXPECT_EQ(fold.done.size(), static_cast<size_t>(kAckSpanMax));
+  const engine::Verdicts fold = Fold(groups, too_far);
+  EXPECT_EQ(fold.done.ToText().size(), static_cast<size_t>(kAckSpanMax));
   ASSERT_EQ(too_far.size(), 1U);
   EXPECT_EQ(too_far[0].items, std::vector<uint32_t>{2});
   EXPECT_EQ(groups[0].items, (std::vector<uint32_t>{0, 1}));
@@ -102,8 +102,8 @@ TEST(AckFold, AGroupThatIsTooFarAwayAsAWholeWaitsAsAWhole) {
   std::vector<AckGroup> groups{GroupOf({{5 + kAckSpanMax}}), GroupOf({{5}})};
   const auto far_call = groups[0].call;
   std::vector<AckGroup> too_far;
-  const AckFold fold = Fold(groups, too_far);
-  EXPECT_EQ(fold.done, "1");
+  const engine::Verdicts fold = Fold(groups, too_far);
+  EXPECT_EQ(fold.done.ToText(), "1");
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].items, std::vector<uint32_t>{0});
   ASSERT_EQ(too_far.size(), 1U);
@@ -187,7 +187,7 @@ TEST(AckJoin, AfterTheLastRefusalItemsWithoutALeaseGoAlone) {
 }
 
 TEST(AckJudge, SettledIsSuccessBeforeTheLeaseIsLookedAt) {
-  AckAnswer answer{AckAnswer::State::kRefused, 10, "010", 0, false, {}};
+  AckAnswer answer{AckAnswer::State::kRefused, 10, engine::Bitmap("010"), 0, false, {}};
   EXPECT_TRUE(Judge(answer, 9, false).success);
   EXPECT_EQ(Judge(answer, 10, false).error, "Invalid or expired lease");
   EXPECT_TRUE(Judge(answer, 11, false).success);
@@ -196,7 +196,7 @@ TEST(AckJudge, SettledIsSuccessBeforeTheLeaseIsLookedAt) {
 }
 
 TEST(AckJudge, OnlyWhatWasDeliveredUnderTheLeaseIsAccepted) {
-  AckAnswer answer{AckAnswer::State::kApplied, 10, "", 13, true, {11}};
+  AckAnswer answer{AckAnswer::State::kApplied, 10, engine::Bitmap(""), 13, true, {11}};
   EXPECT_TRUE(Judge(answer, 10, false).success);
   EXPECT_TRUE(Judge(answer, 10, false).lease_released);
   EXPECT_TRUE(Judge(answer, 11, false).dead_lettered);
@@ -205,7 +205,7 @@ TEST(AckJudge, OnlyWhatWasDeliveredUnderTheLeaseIsAccepted) {
 }
 
 TEST(AckJudge, ACumulativeAckOfASettledMessageMayEndTheLease) {
-  AckAnswer answer{AckAnswer::State::kApplied, 10, "001", 13, true, {}};
+  AckAnswer answer{AckAnswer::State::kApplied, 10, engine::Bitmap("001"), 13, true, {}};
   EXPECT_TRUE(Judge(answer, 12, true).success);
   EXPECT_TRUE(Judge(answer, 12, true).lease_released);
   EXPECT_FALSE(Judge(answer, 12, false).lease_released);
@@ -216,7 +216,8 @@ TEST(AckJudge, ACumulativeAckOfASettledMessageMayEndTheLease) {
 }
 
 TEST(AckJudge, AGroupThatNeverLeasedIsRefused) {
-  const AckAnswer answer{AckAnswer::State::kRefused, std::nullopt, "", 0, false, {}};
+  const AckAnswer answer{
+      AckAnswer::State::kRefused, std::nullopt, engine::Bitmap(""), 0, false, {}};
   EXPECT_EQ(Judge(answer, 0, false).error, "Invalid or expired lease");
   EXPECT_EQ(Judge(AckAnswer{}, 0, false).error, "Message not found");
 }

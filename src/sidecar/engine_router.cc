@@ -40,15 +40,16 @@ void ShardNotices::Born(std::string_view queue) {
       here_, [queue = std::string(queue)](FamilyPops& families) { families.OnBorn(queue); });
 }
 
-void ShardNotices::Pushed(std::string_view queue, std::string_view partition, PartitionId id) {
+void ShardNotices::Pushed(std::string_view queue, std::string_view partition, PartitionId id,
+                          const std::vector<engine::SegmentSpan>& segments) {
   const Shards::Shard& owner = shards_.shards[shards_.OwnerOfQueue(queue)];
   if (owner.loop == &here_) {
-    owner.sidecar->pop().OnPushed(queue, partition, id);
+    owner.sidecar->pop().OnPushed(queue, partition, id, segments);
     return;
   }
   owner.loop->Post([sidecar = owner.sidecar, queue = std::string(queue),
-                    partition = std::string(partition),
-                    id] { sidecar->pop().OnPushed(queue, partition, id); });
+                    partition = std::string(partition), id,
+                    segments] { sidecar->pop().OnPushed(queue, partition, id, segments); });
 }
 
 void ShardNotices::Freed(std::string_view queue, std::string_view partition, PartitionId id,
@@ -239,8 +240,7 @@ void EngineRouter::Remember(const std::string& group, const PopResult& result) c
 void EngineRouter::Ack(AckRequest request) {
   bool here = true;
   for (const AckItem& item : request.items) {
-    if (!item.partition) continue;
-    here = here && shards_.shards[shards_.OwnerOfPartition(*item.partition)].loop == &here_;
+    here = here && shards_.shards[AckOwner(item)].loop == &here_;
   }
   if (here) {
     Here().ack().Submit(std::move(request));
@@ -249,12 +249,17 @@ void EngineRouter::Ack(AckRequest request) {
   }
 }
 
+// The owner of the queue, where its pops and pushes are: what they know of the lane serves the ack.
+// Where this process has not delivered the message any worker does.
+size_t EngineRouter::AckOwner(const AckItem& item) const {
+  if (!item.partition) return 0;
+  const std::string queue = delivered_.QueueOf(*item.partition);
+  return queue.empty() ? shards_.OwnerOfPartition(*item.partition) : shards_.OwnerOfQueue(queue);
+}
+
 void EngineRouter::AckSplit(AckRequest request) {
   Split<AckOutcome>(
-      std::move(request),
-      [this](const AckItem& item) {
-        return item.partition ? shards_.OwnerOfPartition(*item.partition) : 0;
-      },
+      std::move(request), [this](const AckItem& item) { return AckOwner(item); },
       [](Sidecar& sidecar, AckRequest part) { sidecar.ack().Submit(std::move(part)); });
 }
 

@@ -44,7 +44,8 @@ struct Shards {
 class ShardNotices final : public Notices {
  public:
   ShardNotices(const Shards& shards, Loop& here) : shards_(shards), here_(here) {}
-  void Pushed(std::string_view queue, std::string_view partition, PartitionId id) override;
+  void Pushed(std::string_view queue, std::string_view partition, PartitionId id,
+              const std::vector<engine::SegmentSpan>& segments) override;
   void Freed(std::string_view queue, std::string_view partition, PartitionId id,
              std::string_view group, const LeaseEnd& end) override;
   void Born(std::string_view queue) override;
@@ -78,6 +79,7 @@ class EngineRouter final : public Engine {
   void Split(Request request, OwnerOf owner_of, Submit submit);
   CancelPop PopFamily(PopRequest request, PopDone done);
   void PushSplit(PushRequest request);
+  size_t AckOwner(const AckItem& item) const;
   void AckSplit(AckRequest request);
   void Remember(const std::string& group, const PopResult& result) const;
 

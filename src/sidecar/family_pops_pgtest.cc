@@ -16,7 +16,8 @@ namespace {
 
 class NoNotices final : public Notices {
  public:
-  void Pushed(std::string_view, std::string_view, PartitionId) override {}
+  void Pushed(std::string_view, std::string_view, PartitionId,
+              const std::vector<engine::SegmentSpan>&) override {}
   void Freed(std::string_view, std::string_view, PartitionId, std::string_view,
              const LeaseEnd&) override {}
   void Born(std::string_view) override {}
@@ -75,6 +76,7 @@ class FamilyPopsTest : public testing::Test {
     options.connect = pg::testing::Postgres::Options();
     options.broker = 1;
     options.own = {1, 1};
+    options.generation = &generation_;
     thread_.Call([&] {
       sidecar_ = std::make_unique<Sidecar>(thread_.loop(), options, delivered_, capacity_, cipher_,
                                            notices_);
@@ -133,6 +135,7 @@ class FamilyPopsTest : public testing::Test {
   state::DeliveredIndex delivered_{1'000};
   state::QueueCapacity capacity_;
   const storage::PayloadCipher cipher_{{}};
+  engine::Generation generation_;
   NoNotices notices_;
   HeldEngine engine_;
   pg::testing::LoopThread thread_;

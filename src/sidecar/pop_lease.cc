@@ -1,55 +1,130 @@
-// The later round trips of a pop: the lease on its candidates, the segments that are not in the
-// cache, and giving back what nobody waits for any more.
+// The lease of a pop on its candidates. What happens behind it is in pop_fetch.cc.
 #include <algorithm>
 
+#include "sidecar/lane_answers.h"
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
 namespace {
 
-// A lease that could not be given back by then has mostly run out by itself.
-constexpr int64_t kReleaseTriesForMs = 600'000;
+// How many times what a pop wants a load lists of a lane, and between which numbers of messages.
+constexpr int64_t kLoadAhead = 4;
+constexpr int64_t kLoadMin = 100;
+constexpr int64_t kLoadMax = 400;
+// A lane that is being changed by somebody else is tried again after so long.
+constexpr int64_t kBusyPauseMs = 5;
 
-// What they take until the reply is made of them, and the reply itself.
-size_t BytesOf(const std::vector<Delivery>& deliveries) {
-  size_t bytes = 0;
-  for (const Delivery& delivery : deliveries) {
-    bytes += static_cast<size_t>((delivery.end - delivery.cursor) * ReplyShare::kMessageBytes);
-    for (const storage::SegmentPtr& segment : delivery.segments) bytes += segment->bytes();
+// What a lease call says of one candidate.
+struct LeaseAnswer {
+  enum class State {
+    kLeased,  // deliver what the outcome says
+    kNotNow,  // ask again in `ready_in_ms`
+    kEmpty,   // nothing is there
+    kGone,    // no such partition, queue or group
+    kFull,    // nothing more fits into the pop
+    kLarge,   // the first segment alone does not
+    kAgain,  // ask again at once: another caller was faster, or the first message was dead-lettered
+  };
+  State state = State::kAgain;
+  int64_t ready_in_ms = 0;  // kLeased: when the lease ends
+  std::string partition_name;
+};
+
+LeaseAnswer AnswerOf(const engine::LeaseOutcome& outcome, int64_t now_micros) {
+  using State = LeaseAnswer::State;
+  LeaseAnswer answer;
+  switch (outcome.state) {
+    case engine::LeaseState::kLeased:
+      answer.state = State::kLeased;
+      answer.ready_in_ms = outcome.lease_ms;
+      return answer;
+    case engine::LeaseState::kDeadHead:
+      answer.state = State::kAgain;
+      return answer;
+    case engine::LeaseState::kFull:
+      answer.state = State::kFull;
+      return answer;
+    case engine::LeaseState::kLarge:
+      answer.state = State::kLarge;
+      return answer;
+    case engine::LeaseState::kNotNow:
+      break;
   }
-  return bytes;
+  if (outcome.found.state == engine::LaneState::kUnknown) {
+    answer.state = State::kAgain;
+  } else if (outcome.found.ready_at_micros) {
+    answer.state = State::kNotNow;
+    answer.ready_in_ms =
+        std::max<int64_t>(0, (*outcome.found.ready_at_micros - now_micros + 999) / 1000);
+  } else {
+    answer.state = State::kEmpty;
+  }
+  return answer;
 }
 
-// Whether anything is left to deliver of what was leased: retention takes whole segments, and a
-// message that was deleted is an empty line.
-bool HoldsMessages(const Delivery& delivery) {
-  for (const storage::SegmentPtr& segment : delivery.segments) {
-    std::string_view rest = segment->payloads;
-    const int64_t end = std::min(segment->end_seq(), delivery.end);
-    for (int64_t seq = segment->base_seq; seq < end; ++seq) {
-      const size_t length = std::min(rest.find('\n'), rest.size());
-      if (length > 0 && seq >= delivery.cursor && delivery.Delivers(seq)) return true;
-      rest.remove_prefix(std::min(length + 1, rest.size()));
-    }
+// Whether the lease gives less than was asked for, and there may be more than the log lists.
+bool IsShort(const engine::LeaseOutcome& outcome, const engine::LogView& log,
+             const engine::LeaseRequest& request) {
+  const bool listed = log.known_end >= log.live_end && !log.open;
+  if (outcome.state != engine::LeaseState::kLeased || listed) return false;
+  const int64_t behind = outcome.end - outcome.cursor;
+  const int64_t rest = std::min(log.known_end, log.live_end) - outcome.cursor;
+  return outcome.messages < request.messages_left &&
+         outcome.found.settled.Count(behind, rest) == std::max<int64_t>(0, rest - behind);
+}
+
+// What the append says of a row that was decided.
+LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
+                        const storage::append_lanes::Row& appended) {
+  using State = LeaseAnswer::State;
+  switch (appended.state) {
+    case engine::AppendState::kWon:
+      break;  // as decided
+    case engine::AppendState::kGone:
+      answer.state = State::kGone;
+      break;
+    case engine::AppendState::kBusy:
+      answer.state = State::kNotNow;
+      answer.ready_in_ms = kBusyPauseMs;
+      break;
+    case engine::AppendState::kEarly:
+      answer.state = State::kNotNow;
+      answer.ready_in_ms =
+          std::max<int64_t>(1, (outcome.not_before_micros - appended.now_micros + 999) / 1000);
+      break;
+    case engine::AppendState::kLost:
+    case engine::AppendState::kExpired:
+    case engine::AppendState::kMoved:
+    case engine::AppendState::kStale:
+      answer.state = State::kAgain;
+      break;
   }
-  return false;
+  return answer;
 }
 
 }  // namespace
 
-// One lease call: row i of its arrays is candidate `candidate` of `pop`.
+// One lease call: row i is a candidate of a pop. Where a lane is not known, or is believed to have
+// nothing, it is loaded first; what is decided then is appended, and the append that wins is the
+// lease.
+struct PopStateMachine::LeaseRow {
+  PopPtr pop;
+  engine::LaneKey lane;   // as it was asked with: the group may forget its id meanwhile
+  int64_t changes;        // of the group when this was sent
+  bool doubtful = false;  // the answer is older than what was announced
+  bool load = false;      // to be loaded before it is decided
+  LeaseAnswer answer{};
+  engine::LeaseOutcome outcome{};
+  int append = -1;  // its place in `appends`
+};
+
 struct PopStateMachine::LeaseChunk {
-  struct Row {
-    PopPtr pop;
-    PartitionId partition;
-    int32_t group_id;       // as it was asked with: the group may forget it meanwhile
-    int64_t changes;        // of the group when this was sent
-    bool doubtful = false;  // the answer is older than what was announced
-  };
   int64_t bytes_max = 0;  // what each of the pops may be given
   std::vector<PopPtr> pops;
-  std::vector<Row> rows;
+  std::vector<LeaseRow> rows;
+  engine::AppendRequest appends;
+  int64_t generation = 0;  // of the lanes, when they were decided
   // The first partition of each pop whose first segment does not fit, and how many bytes it has.
   std::unordered_map<const Pop*, std::pair<PartitionId, int64_t>> large;
 };
@@ -167,69 +242,197 @@ bool PopStateMachine::HasOther(const Pop& pop) const {
 
 void PopStateMachine::SendLease() {
   const auto chunk = TakeLeaseChunk();
-  const size_t count = chunk->pops.size();
-  if (count == 0) return;
-  pg::Int4Array requests(count, 4);
-  pg::Int4Array partitions(count, 4);
-  pg::Int4Array groups(count, 4);
-  pg::UuidArray leases(count, 16);
-  pg::Int4Array batches(count, 4);
-  pg::Int4Array seconds(count, 4);
-  pg::BoolArray auto_acks(count, 1);
-  for (size_t i = 0; i < count; ++i) {
-    Pop& pop = *chunk->pops[i];
-    pop.asked = true;
-    pop.in_flight = true;
-    for (const PartitionId partition : pop.candidates) {
-      chunk->rows.push_back({chunk->pops[i], partition, pop.group->group_id, pop.group->changes});
-      requests.Add(static_cast<int32_t>(i));
-      partitions.Add(partition.value);
-      groups.Add(pop.group->group_id);
-      leases.Add(pop.lease_id);
-      batches.Add(pop.share.messages);
-      seconds.Add(pop.request.lease_seconds);
-      auto_acks.Add(pop.request.auto_ack);
+  if (chunk->pops.empty()) return;
+  for (const PopPtr& pop : chunk->pops) {
+    pop->asked = true;
+    pop->in_flight = true;
+    for (const PartitionId partition : pop->candidates) {
+      const engine::LaneKey lane{partition, GroupId{pop->group->group_id}};
+      chunk->rows.push_back({pop, lane, pop->group->changes});
     }
   }
-  pg::Params params(9);
-  params.Add(std::move(requests)).Add(std::move(partitions)).Add(std::move(groups));
-  params.Add(std::move(leases)).Add(std::move(batches)).Add(std::move(seconds));
-  params.Add(std::move(auto_acks)).Int8(chunk->bytes_max).Bool(true);
   ++leases_in_flight_;
-  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
-                     pg::Batch(storage::kLease, std::move(params)),
-                     [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
+  DecideLeases(*chunk, false);
+  if (std::any_of(chunk->rows.begin(), chunk->rows.end(),
+                  [](const auto& row) { return row.load; })) {
+    SendLeaseLoad(chunk);
+  } else {
+    SendLeaseAppend(chunk);
+  }
+}
+
+// Decides every row from its lane. `loaded`: those that were to be loaded have been; else they are
+// left open.
+void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
+  chunk.generation = lanes_.generation();
+  chunk.appends = {};
+  chunk.appends.broker = broker_;
+  chunk.appends.sync = false;
+  const int64_t now = clock_.NowMicros();
+  const Pop* pop = nullptr;
+  engine::LeaseRequest request;
+  for (LeaseRow& row : chunk.rows) {
+    if (row.pop.get() != pop) {
+      pop = row.pop.get();
+      request = {.lease_id = pop->lease_id,
+                 .seconds = pop->request.lease_seconds,
+                 .auto_ack = pop->request.auto_ack,
+                 .messages_left = pop->share.messages,
+                 .bytes_left = chunk.bytes_max,
+                 .bytes_max = chunk.bytes_max};
+    }
+    row.append = -1;
+    if (loaded && (row.pop->cancelled || row.pop->overdue)) {
+      row.answer.state = LeaseAnswer::State::kAgain;  // for whoever comes next
+      continue;
+    }
+    const engine::Lane* lane = lanes_.Find(row.lane);
+    if (lane == nullptr) {
+      if (loaded && row.load) {
+        row.answer.state = LeaseAnswer::State::kGone;
+      } else if (loaded) {
+        row.answer.state = LeaseAnswer::State::kAgain;  // forgotten meanwhile
+      }
+      row.load = true;
+      continue;
+    }
+    row.outcome = engine::DecideLease(lane->progress, lane->rules, lane->log, request, now);
+    const engine::LeaseOutcome& outcome = row.outcome;
+    // What is only believed, and what is more than is listed, is looked up once.
+    const bool unsure = outcome.state == engine::LeaseState::kNotNow ||
+                        (!loaded && IsShort(outcome, lane->log, request));
+    if (unsure && !row.load) {
+      row.load = true;
+      if (loaded) row.answer.state = LeaseAnswer::State::kAgain;  // the first decision was another
+      continue;
+    }
+    row.answer = AnswerOf(outcome, now);
+    row.answer.partition_name = lane->partition_name;
+    if (outcome.state == engine::LeaseState::kLeased) {
+      request.messages_left -= outcome.messages;
+      request.bytes_left -= outcome.bytes;
+    }
+    if (!outcome.next) continue;
+    row.append = static_cast<int>(chunk.appends.lanes.size());
+    engine::LaneAppend& append = chunk.appends.lanes.emplace_back();
+    append.key = row.lane;
+    append.queue = lane->rules.queue;
+    append.version = lane->rules.version;
+    append.prev_epoch = lane->progress.epoch;
+    append.prev_stamp = lane->progress.stamp;
+    if (outcome.not_before_micros > 0) append.not_before_micros = outcome.not_before_micros;
+    append.log_end = outcome.log_end;
+    append.next = *outcome.next;
+    append.next.stamp = engine::NewStamp();
+    if (outcome.lease_ms > 0) append.lease_ms = outcome.lease_ms;
+    append.dead = outcome.dead;
+    if (request.auto_ack || !outcome.dead.empty()) chunk.appends.sync = true;
+  }
+}
+
+void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
+  std::vector<engine::LaneAsk> asks;
+  for (const LeaseRow& row : chunk->rows) {
+    if (!row.load) continue;
+    // What the next pops will want as well: a lane is loaded seldom.
+    const int64_t batch = row.pop->share.messages;
+    const int64_t messages = std::max(batch, std::clamp(batch * kLoadAhead, kLoadMin, kLoadMax));
+    asks.push_back({row.lane, static_cast<int32_t>(messages)});
+  }
+  chunk->appends = {};
+  const int64_t load = lanes_.BeginLoad();
+  pg::Batch batch(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks));
+  scheduler_.Execute(
+      *this, 0, std::move(batch),
+      [this, chunk, load, generation = lanes_.generation(), asks = std::move(asks)](
+          const pg::BatchResult& result) { OnLeaseLoaded(chunk, asks, load, generation, result); });
+}
+
+void PopStateMachine::OnLeaseLoaded(const std::shared_ptr<LeaseChunk>& chunk,
+                                    const std::vector<engine::LaneAsk>& asks, int64_t load,
+                                    int64_t generation, const pg::BatchResult& result) {
+  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
+  if (!result.ok()) {
+    FailLeases(*chunk, result);
+    return;
+  }
+  if (!taken.ok()) {
+    FailLeases(*chunk, pg::NotSent(taken));
+    return;
+  }
+  DecideLeases(*chunk, true);
+  if (chunk->appends.lanes.empty()) {
+    FinishLeases(chunk);
+  } else {
+    decided_.push_back(chunk);
+    scheduler_.Wake();
+  }
+}
+
+void PopStateMachine::SendLeaseAppend(const std::shared_ptr<LeaseChunk>& chunk) {
+  if (chunk->appends.lanes.empty()) {
+    FinishLeases(chunk);
+    return;
+  }
+  scheduler_.Execute(
+      *this, static_cast<int64_t>(chunk->pops.size()),
+      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(chunk->appends)),
+      [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
 }
 
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
                                const pg::BatchResult& result) {
+  if (!result.ok()) {
+    FailLeases(*chunk, result);
+    return;
+  }
+  const auto appended = storage::append_lanes::Decode(result.rows[0]);
+  if (!appended.ok()) {
+    FailLeases(*chunk, pg::NotSent(appended.status()));
+    return;
+  }
+  for (LeaseRow& row : chunk->rows) {
+    if (row.append < 0) continue;
+    const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
+    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer);
+    TakeAppended(lanes_, clock_, row.lane, answer, chunk->generation);
+  }
+  FinishLeases(chunk);
+}
+
+// No answer came, or a refusal.
+void PopStateMachine::FailLeases(LeaseChunk& chunk, const pg::BatchResult& result) {
+  --leases_in_flight_;
+  const bool appended = !chunk.appends.lanes.empty();
+  for (const PopPtr& pop : chunk.pops) pop->in_flight = false;
+  if (result.outcome == pg::Outcome::kUnknown && appended) DoubtLeases(chunk);
+  for (const PopPtr& pop : chunk.pops) {
+    if (pop->doubtful_group_id == 0) pop->room.reset();
+  }
+  for (const LeaseRow& row : chunk.rows) lanes_.Drop(row.lane);
+  OnBatchFailed(chunk.pops, lease_, result);
+  for (const LeaseRow& row : chunk.rows) {
+    if (row.pop->finished()) DropClaim(*row.pop, row.lane.partition);
+  }
+  scheduler_.Wake();
+}
+
+// Every row has its answer.
+void PopStateMachine::FinishLeases(const std::shared_ptr<LeaseChunk>& chunk) {
   --leases_in_flight_;
   for (const PopPtr& pop : chunk->pops) {
     pop->in_flight = false;
-    if (result.ok()) pop->doubtful_group_id = 0;
-  }
-  if (!result.ok()) {
-    if (result.outcome == pg::Outcome::kUnknown) DoubtLeases(*chunk);
-    for (const PopPtr& pop : chunk->pops) {
-      if (pop->doubtful_group_id == 0) pop->room.reset();
-    }
-    OnBatchFailed(chunk->pops, lease_, result);
-    for (const LeaseChunk::Row& row : chunk->rows) {
-      if (row.pop->finished()) DropClaim(*row.pop, row.partition);
-    }
-    scheduler_.Wake();
-    return;
+    pop->doubtful_group_id = 0;
   }
   std::unordered_set<const Pop*> doubtful;
-  for (LeaseChunk::Row& row : chunk->rows) {
-    row.doubtful = EndLeasing(*row.pop->group, row.partition);
+  for (LeaseRow& row : chunk->rows) {
+    row.doubtful = EndLeasing(*row.pop->group, row.lane.partition);
     if (row.doubtful) doubtful.insert(row.pop.get());
   }
-  const pg::Rows& rows = result.rows[0];
-  for (int row = 0; row < rows.rows(); ++row) OnLeaseRow(*chunk, rows, row);
+  for (const LeaseRow& row : chunk->rows) OnLeaseRow(*chunk, row);
   for (const PopPtr& pop : chunk->pops) OnLeaseAnswer(*chunk, pop, doubtful.contains(pop.get()));
-  for (const LeaseChunk::Row& row : chunk->rows) {
-    Unblock(KeyOf(row.partition, *row.pop->group));
+  for (const LeaseRow& row : chunk->rows) {
+    Unblock(KeyOf(row.lane.partition, *row.pop->group));
   }
   scheduler_.Wake();
 }
@@ -275,8 +478,8 @@ bool PopStateMachine::AskForLarge(const LeaseChunk& chunk, const PopPtr& pop) {
 
 // An automatic ack leaves no lease behind.
 void PopStateMachine::DoubtLeases(const LeaseChunk& chunk) {
-  for (const LeaseChunk::Row& row : chunk.rows) {
-    if (!row.pop->request.auto_ack) row.pop->doubtful_group_id = row.group_id;
+  for (const LeaseRow& row : chunk.rows) {
+    if (!row.pop->request.auto_ack) row.pop->doubtful_group_id = row.lane.group.value;
   }
 }
 
@@ -306,69 +509,62 @@ void PopStateMachine::DropClaims(const Pop& pop) {
   for (const PartitionId partition : pop.candidates) DropClaim(pop, partition);
 }
 
-void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row) {
-  const LeaseChunk::Row& asked = chunk.rows[static_cast<size_t>(rows.Int4(row, 0)) - 1];
-  const PopPtr& pop = asked.pop;
-  const PartitionId partition = asked.partition;
+void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const LeaseRow& row) {
+  using State = LeaseAnswer::State;
+  const PopPtr& pop = row.pop;
+  const PartitionId partition = row.lane.partition;
   PopGroup& group = *pop->group;
-  const std::string_view state = rows.Text(row, 1);
+  const LeaseAnswer& answer = row.answer;
   const int64_t now = loop_.NowMillis();
   const auto hold = [&](int64_t ms, int64_t whole_end) {
-    if (asked.changes != group.changes)
+    if (row.changes != group.changes)
       return;  // a seek or the like may have ended what this tells of
     group.ring.Hold(partition, now + ms, whole_end);
-    if (asked.doubtful) group.ring.Push(partition);
+    if (row.doubtful) group.ring.Push(partition);
     SetTimer(now + ms);
   };
-  if (state == "gone") {
+  if (answer.state == State::kGone) {
     ForgetNames(group);
     return;
   }
-  if (state == "large") {
-    if (!chunk.large.try_emplace(pop.get(), partition, rows.Int8(row, 4)).second) {
+  if (answer.state == State::kLarge) {
+    if (!chunk.large.try_emplace(pop.get(), partition, row.outcome.bytes).second) {
       group.ring.Add(partition);
     }
     return;
   }
   // What was pushed while it was held may be younger than the answer.
-  const bool pushed = state == "empty" && group.ring.Free(partition);
-  if (state == "again" || state == "full" || pushed) {
+  const bool pushed = answer.state == State::kEmpty && group.ring.Free(partition);
+  if (answer.state == State::kAgain || answer.state == State::kFull || pushed) {
     group.ring.Add(partition);
   } else {
     ++pop->misses;
   }
-  if (state == "again") pop->again = true;
-  if (state == "held" || state == "retry" || state == "delayed" || state == "window") {
-    hold(rows.Int8(row, 2), 0);
-  }
-  if (state != "leased") return;
+  if (answer.state == State::kAgain) pop->again = true;
+  if (answer.state == State::kNotNow) hold(answer.ready_in_ms, 0);
+  if (answer.state != State::kLeased) return;
   pop->misses = 0;
-  const bool whole = rows.IsNull(row, 2) && !asked.doubtful;
+  const engine::LeaseOutcome& lease = row.outcome;
+  const bool whole = lease.whole && !row.doubtful;
   if (!pop->request.auto_ack) {
-    hold(rows.Int8(row, 11), whole ? rows.Int8(row, 4) : 0);
+    hold(answer.ready_in_ms, whole ? lease.end : 0);
   } else if (!whole) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
   }
   Delivery delivery;
   delivery.partition = partition;
-  delivery.group_id = asked.group_id;
+  delivery.group_id = row.lane.group.value;
   delivery.queue_name = group.queue;
-  delivery.cursor = rows.Int8(row, 3);
-  delivery.end = rows.Int8(row, 4);
-  if (!rows.IsNull(row, 5)) delivery.settled = rows.Text(row, 5);
-  if (!rows.IsNull(row, 12)) delivery.partition_name = rows.Text(row, 12);
-  if (!rows.IsNull(row, 6)) {
-    const std::vector<int64_t> seqs = rows.Int8Array(row, 6);
-    const std::vector<int32_t> counts = rows.Int4Array(row, 7);
-    for (size_t i = 0; i < seqs.size(); ++i) delivery.failures.emplace_back(seqs[i], counts[i]);
+  delivery.partition_name = answer.partition_name;
+  delivery.cursor = lease.cursor;
+  delivery.end = lease.end;
+  delivery.settled = lease.settled.ToText();
+  for (const engine::Attempt& attempt : lease.attempts) {
+    delivery.failures.emplace_back(attempt.seq, attempt.failures);
   }
   std::vector<SegmentKey> keys;
-  const std::vector<int64_t> bases = rows.Int8Array(row, 8);
-  const std::vector<int32_t> counts = rows.Int4Array(row, 9);
-  pg::ArrayReader times = rows.Array(row, 10);
-  for (size_t i = 0; i < bases.size() && times.Next(); ++i) {
-    if (bases[i] >= delivery.end) continue;
-    keys.push_back({partition, bases[i], counts[i], times.TimestampTz()});
+  for (const engine::SegmentSpan& segment : lease.segments) {
+    keys.push_back({partition, segment.base_seq, segment.count, segment.created_micros});
   }
   pop->deliveries.push_back(std::move(delivery));
   pop->segment_keys.push_back(std::move(keys));
@@ -383,215 +579,6 @@ void PopStateMachine::Unblock(int64_t key) {
   for (const PopPtr& pop : pops) {
     if (!pop->finished()) Advance(pop);
   }
-}
-
-void PopStateMachine::BeginFetch(const PopPtr& pop) {
-  pop->state = PopState::kFetching;
-  pop->place_for_room.reset();
-  bool missing = false;
-  for (size_t d = 0; d < pop->deliveries.size(); ++d) {
-    pop->deliveries[d].segments.clear();
-    missing = missing || pop->segment_keys[d].empty();  // all of it is gone: OnFetched sees to it
-    for (const SegmentKey& key : pop->segment_keys[d]) {
-      auto segment = cache_.Find(key.partition, key.base_seq, key.count, key.created_micros);
-      missing = missing || segment == nullptr;
-      pop->deliveries[d].segments.push_back(std::move(segment));
-    }
-  }
-  if (missing) {
-    fetch_.push_back(pop);
-    scheduler_.Wake();
-  } else {
-    Complete(pop);
-  }
-}
-
-void PopStateMachine::SendFetch() {
-  std::vector<PopPtr> pops = TakeChunk(fetch_, scheduler_.FreeSlots());
-  std::vector<SegmentKey> keys;
-  for (const PopPtr& pop : pops) {
-    for (size_t d = 0; d < pop->deliveries.size(); ++d) {
-      for (size_t s = 0; s < pop->segment_keys[d].size(); ++s) {
-        if (!pop->deliveries[d].segments[s]) keys.push_back(pop->segment_keys[d][s]);
-      }
-    }
-  }
-  pg::Int4Array partitions(keys.size(), 4);
-  pg::Int8Array bases(keys.size(), 8);
-  for (const SegmentKey& key : keys) {
-    partitions.Add(key.partition.value);
-    bases.Add(key.base_seq);
-  }
-  pg::Params params(2);
-  params.Add(std::move(partitions)).Add(std::move(bases));
-  const auto count = static_cast<int64_t>(pops.size());
-  scheduler_.Execute(*this, count, pg::Batch(storage::kFetch, std::move(params)),
-                     [this, pops = std::move(pops), keys = std::move(keys)](
-                         const pg::BatchResult& result) { OnFetched(pops, keys, result); });
-}
-
-void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
-                                const std::vector<SegmentKey>& keys,
-                                const pg::BatchResult& result) {
-  if (!result.ok()) {
-    OnBatchFailed(pops, fetch_, result);
-    return;
-  }
-  std::vector<storage::SegmentPtr> fetched(keys.size());
-  const pg::Rows& rows = result.rows[0];
-  for (int row = 0; row < rows.rows(); ++row) {
-    const auto index = static_cast<size_t>(rows.Int4(row, 0)) - 1;
-    auto segment = std::make_shared<storage::Segment>();
-    segment->partition = keys[index].partition;
-    segment->base_seq = keys[index].base_seq;
-    segment->count = rows.Int4(row, 1);
-    segment->created_micros = rows.TimestampTz(row, 2);
-    segment->payloads = rows.Text(row, 3);
-    if (!rows.IsNull(row, 4)) segment->txns = rows.Text(row, 4);
-    if (!rows.IsNull(row, 5)) segment->meta = rows.Text(row, 5);
-    fetched[index] = segment;
-    cache_.Put(std::move(segment));
-  }
-  size_t next = 0;
-  for (const PopPtr& pop : pops) {
-    for (Delivery& delivery : pop->deliveries) {
-      for (storage::SegmentPtr& segment : delivery.segments) {
-        if (!segment) segment = fetched[next++];
-      }
-      std::erase(delivery.segments, nullptr);  // what retention took is not delivered
-    }
-    if (pop->finished()) continue;
-    GiveBackEmpty(*pop);
-    pop->deliveries.empty() && !pop->cancelled ? GoOnWithout(pop) : Complete(pop);
-  }
-}
-
-// What was leased for nothing.
-void PopStateMachine::GiveBackEmpty(Pop& pop) {
-  std::erase_if(pop.deliveries, [&](const Delivery& delivery) {
-    if (HoldsMessages(delivery)) return false;
-    if (!pop.request.auto_ack) {
-      Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id);
-    }
-    return true;
-  });
-}
-
-// Nothing is left of what it was given. Under another id from then on: it could lease again what is
-// on its way back.
-void PopStateMachine::GoOnWithout(const PopPtr& pop) {
-  pop->segment_keys.clear();
-  pop->lease_id = MakeUuidV7();
-  pop->room.reset();
-  pop->asked = false;
-  pop->overdue ? FinishOverdue(pop) : Advance(pop);
-}
-
-void PopStateMachine::Complete(const PopPtr& pop) {
-  if (pop->finished()) return;
-  if (pop->cancelled) {
-    GiveBackDeliveries(*pop);
-    Finish(pop, PopState::kEmpty, PopResult{});
-    return;
-  }
-  PopResult result;
-  result.lease_id = pop->lease_id;
-  result.leased = !pop->request.auto_ack;
-  result.deliveries = std::move(pop->deliveries);
-  result.room = std::move(pop->room);
-  if (result.room) result.room->Resize(BytesOf(result.deliveries));
-  Finish(pop, PopState::kCompleted, std::move(result));
-}
-
-// ---- giving back
-
-void PopStateMachine::GiveBackDeliveries(const Pop& pop) {
-  if (pop.request.auto_ack) return;
-  for (const Delivery& delivery : pop.deliveries) {
-    Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id);
-  }
-}
-
-// Under another id from then on: it could lease again what is on its way back.
-void PopStateMachine::GiveBackDoubtful(Pop& pop) {
-  if (pop.doubtful_group_id == 0) return;
-  for (const PartitionId partition : pop.candidates) {
-    Release(*pop.group, partition, pop.doubtful_group_id, pop.lease_id);
-  }
-  pop.doubtful_group_id = 0;
-  pop.lease_id = MakeUuidV7();
-}
-
-void PopStateMachine::GiveBack(const std::string& group, const Uuid& lease_id,
-                               const std::vector<Delivery>& deliveries) {
-  loop_.AssertOwner();
-  for (const Delivery& delivery : deliveries) {
-    Release(GroupOf(delivery.queue_name, group), delivery.partition, delivery.group_id, lease_id);
-  }
-}
-
-void PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
-                              const Uuid& lease_id) {
-  if (release_.size() >= limits_.releases_max) return;
-  ++group.open_pops;  // until it is given back
-  release_.push_back(
-      {&group, partition, group_id, lease_id, loop_.NowMillis() + kReleaseTriesForMs});
-  scheduler_.Wake();
-}
-
-void PopStateMachine::SendRelease() {
-  std::deque<Given> waiting = std::move(release_);
-  release_.clear();
-  std::vector<Given> given;
-  pg::Int4Array partitions(waiting.size(), 4);
-  pg::Int4Array groups(waiting.size(), 4);
-  pg::UuidArray leases(waiting.size(), 16);
-  std::unordered_set<int64_t> taken;
-  for (const Given& lease : waiting) {
-    // One change of a (partition, group) per call.
-    if (given.size() == limits_.lease_rows_max ||
-        !taken.insert(KeyOf(lease.partition, *lease.group)).second) {
-      release_.push_back(lease);
-      continue;
-    }
-    given.push_back(lease);
-    partitions.Add(lease.partition.value);
-    groups.Add(lease.group_id);
-    leases.Add(lease.lease_id);
-  }
-  pg::Params params(3);
-  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  const auto count = static_cast<int64_t>(given.size());
-  scheduler_.Execute(*this, count, pg::Batch(storage::kRelease, std::move(params)),
-                     [this, given = std::move(given)](const pg::BatchResult& result) {
-                       OnReleased(given, result);
-                     });
-}
-
-// What did not succeed is tried again after a growing pause. After an unknown end it may be done
-// already; then it is refused, which does no harm.
-void PopStateMachine::OnReleased(const std::vector<Given>& given, const pg::BatchResult& result) {
-  std::vector<bool> again(given.size(), !result.ok());
-  for (int row = 0; result.ok() && row < result.rows[0].rows(); ++row) {
-    const auto index = static_cast<size_t>(result.rows[0].Int4(row, 0)) - 1;
-    again[index] = result.rows[0].Text(row, 1) == "again";
-  }
-  bool any_again = false;
-  for (size_t i = 0; i < given.size(); ++i) {
-    const Given& lease = given[i];
-    if (again[i] && loop_.NowMillis() < lease.give_up_ms) {
-      release_.push_back(lease);
-      any_again = true;
-      continue;
-    }
-    if (!again[i]) {
-      lease.group->ring.Free(lease.partition);
-      lease.group->ring.Add(lease.partition);
-    }
-    DropUse(*lease.group);
-  }
-  release_pause_ms_ = any_again ? NextPause(release_pause_ms_) : 0;
-  if (any_again) release_pause_.Start(release_pause_ms_);
 }
 
 }  // namespace queen::sidecar

@@ -10,7 +10,7 @@
 namespace queen::sidecar {
 namespace {
 
-constexpr size_t kStageCount = 8;
+constexpr size_t kStageCount = 9;
 constexpr int64_t kBackgroundMs = 1'000;
 constexpr int kMissesMax = 2;  // candidates with nothing before the ring is doubted
 constexpr size_t kDoubtMax = 1'000;
@@ -20,12 +20,17 @@ constexpr int64_t kParkedFromMs = 100;
 }  // namespace
 
 PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names,
-                                 SegmentCache& cache, const PopLimits& limits, OwnBrokers own,
-                                 ReplyRoom* replies, PeerHints* peers)
+                                 SegmentCache& cache, engine::LaneCache& lanes,
+                                 engine::DatabaseClock& clock, const PopLimits& limits,
+                                 int64_t broker, OwnBrokers own, ReplyRoom* replies,
+                                 PeerHints* peers)
     : loop_(loop),
       scheduler_(scheduler),
       names_(names),
       cache_(cache),
+      lanes_(lanes),
+      clock_(clock),
+      broker_(broker),
       limits_(limits),
       replies_(replies),
       peers_(peers),
@@ -180,7 +185,9 @@ void PopStateMachine::ForgetGroup(PopGroup& group) {
 }
 
 void PopStateMachine::OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
-                               bool from_peer) {
+                               const std::vector<engine::SegmentSpan>& segments, bool from_peer) {
+  if (segments.empty()) lanes_.Doubt(id);
+  for (const engine::SegmentSpan& segment : segments) lanes_.Pushed(id, segment);
   std::vector<std::string_view> served;  // a consumer of this process has it, or will
   if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
     for (PopGroup* group : groups->second) {
@@ -258,6 +265,9 @@ void PopStateMachine::Unconfirm(Pop& pop) {
 }
 
 void PopStateMachine::Forget() {
+  for (const auto& chunk : std::exchange(decided_, {})) {
+    FailLeases(*chunk, pg::NotSent(Status(Code::kDatabaseUnavailable)));
+  }
   tail_.Drop();
   queue_names_.clear();  // with the ids
   for (auto& [key, group] : groups_) {
@@ -518,8 +528,8 @@ void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
 // ---- to and from PostgreSQL
 
 bool PopStateMachine::HasWork() const {
-  return !naming_.empty() || !resolve_.empty() || MayLease() || !fetch_.empty() || MayRelease() ||
-         tail_.HasWork() || MayCheck() || !reconcile_.empty();
+  return !naming_.empty() || !resolve_.empty() || MayLease() || !decided_.empty() ||
+         !fetch_.empty() || MayRelease() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
 }
 
 void PopStateMachine::SendOne() {
@@ -534,6 +544,11 @@ void PopStateMachine::SendOne() {
     if (stage == 5 && tail_.HasWork()) return SendTail();
     if (stage == 6 && MayCheck()) return SendCheck();
     if (stage == 7 && !reconcile_.empty()) return SendReconcile();
+    if (stage == 8 && !decided_.empty()) {
+      const std::shared_ptr<LeaseChunk> chunk = std::move(decided_.front());
+      decided_.pop_front();
+      return SendLeaseAppend(chunk);
+    }
   }
 }
 

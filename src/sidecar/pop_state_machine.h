@@ -38,6 +38,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/database_clock.h"
+#include "engine/verbs.h"
 #include "loop/timer.h"
 #include "sidecar/lookups.h"
 #include "sidecar/peer_hints.h"
@@ -103,7 +105,8 @@ class PopStateMachine final : public Scheduler::Source {
   // pop is begun, and none that waits is tried. `peers` are told who waits here, and what became
   // ready with nobody here to take it; may be null.
   PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
-                  const PopLimits& limits, OwnBrokers own, ReplyRoom* replies, PeerHints* peers);
+                  engine::LaneCache& lanes, engine::DatabaseClock& clock, const PopLimits& limits,
+                  int64_t broker, OwnBrokers own, ReplyRoom* replies, PeerHints* peers);
   ~PopStateMachine();
 
   // `done` may run inside this call when the pop is refused.
@@ -115,9 +118,11 @@ class PopStateMachine final : public Scheduler::Source {
   void GiveBack(const std::string& group, const Uuid& lease_id,
                 const std::vector<Delivery>& deliveries);
 
-  // A partition has new messages. The peers are told unless they know it (`from_peer`).
+  // A partition has new messages: `segments`, or it is not known which. The peers are told unless
+  // they know it
+  // (`from_peer`).
   void OnPushed(std::string_view queue, std::string_view partition, PartitionId id,
-                bool from_peer = false);
+                const std::vector<engine::SegmentSpan>& segments, bool from_peer = false);
   // A lease has ended; there may be something for the next consumer.
   void OnFreed(std::string_view queue, std::string_view partition, PartitionId id,
                std::string_view group, const LeaseEnd& end, bool from_peer = false);
@@ -169,6 +174,7 @@ class PopStateMachine final : public Scheduler::Source {
 
  private:
   struct LeaseChunk;
+  struct LeaseRow;
 
   // A lease to give back.
   struct Given {
@@ -286,10 +292,18 @@ class PopStateMachine final : public Scheduler::Source {
   void TakePlace(Pop& pop) const;
   bool HasOther(const Pop& pop) const;
   bool AskForLarge(const LeaseChunk& chunk, const PopPtr& pop);
+  void DecideLeases(LeaseChunk& chunk, bool loaded);
+  void SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk);
+  void OnLeaseLoaded(const std::shared_ptr<LeaseChunk>& chunk,
+                     const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                     const pg::BatchResult& result);
+  void SendLeaseAppend(const std::shared_ptr<LeaseChunk>& chunk);
   void OnLeased(const std::shared_ptr<LeaseChunk>& chunk, const pg::BatchResult& result);
+  void FailLeases(LeaseChunk& chunk, const pg::BatchResult& result);
+  void FinishLeases(const std::shared_ptr<LeaseChunk>& chunk);
   void OnLeaseAnswer(const LeaseChunk& chunk, const PopPtr& pop, bool doubtful);
   static void DoubtLeases(const LeaseChunk& chunk);
-  void OnLeaseRow(LeaseChunk& chunk, const pg::Rows& rows, int row);
+  void OnLeaseRow(LeaseChunk& chunk, const LeaseRow& row);
   // Drops a claim; whether the partition was announced while its lease was in flight.
   bool EndLeasing(PopGroup& group, PartitionId partition);
   void DropClaim(const Pop& pop, PartitionId partition);
@@ -318,6 +332,9 @@ class PopStateMachine final : public Scheduler::Source {
   Scheduler& scheduler_;
   Lookups& names_;
   SegmentCache& cache_;
+  engine::LaneCache& lanes_;
+  engine::DatabaseClock& clock_;
+  const int64_t broker_;
   const PopLimits limits_;
   ReplyRoom* const replies_;
   PeerHints* const peers_;
@@ -348,6 +365,7 @@ class PopStateMachine final : public Scheduler::Source {
   uint32_t reconciled_number_ = 0;  // of the group that was looked at last
   int64_t beats_ = 0;
   std::deque<PopPtr> lease_;
+  std::deque<std::shared_ptr<LeaseChunk>> decided_;  // loaded, to be appended
   int leases_in_flight_ = 0;
   std::deque<PopPtr> fetch_;
   std::deque<Given> release_;

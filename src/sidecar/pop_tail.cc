@@ -128,7 +128,9 @@ void PopStateMachine::SendTail() {
 }
 
 void PopStateMachine::OnTail(const pg::BatchResult& result) {
+  const int64_t generation = tail_.generation();
   Result<std::vector<QueueNews>> news = tail_.End(result);
+  if (tail_.generation() != generation) lanes_.Clear();  // not all was told
   const std::unordered_set<PopGroup*> waiters = std::move(tail_waiters_);
   tail_waiters_.clear();
   if (!news.ok()) {
@@ -156,6 +158,7 @@ void PopStateMachine::OnTail(const pg::BatchResult& result) {
 }
 
 void PopStateMachine::Tell(const QueueNews& news) {
+  for (const PartitionId partition : news.partitions) lanes_.Doubt(partition);
   const auto name = queue_names_.find(news.queue_id);
   if (name == queue_names_.end()) return;
   const auto known = by_queue_.find(name->second);

@@ -391,7 +391,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       continue;
     }
     // What was stored first may be a batch that ended without an answer: nobody has heard of it.
-    if (found[p]) announce_(partition.queue, partition.name, *partition.id);
+    if (found[p]) announce_(partition.queue, partition.name, *partition.id, {});
     if (trouble[p] == "stale") SwitchEncryption(partition, batch.parts[p].work);
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {
@@ -412,7 +412,13 @@ void PushQueue::FinishPartition(Partition& partition, PushWork& work) {
     Decide(line, {PushOutcome::Status::kDuplicate, work.IdOfLine(first), {}});
   }
   partition.pause_ms = 0;
-  announce_(partition.queue, partition.name, *partition.id);
+  std::vector<engine::SegmentSpan> stored;
+  for (const PushSegment& pushed : work.segments) {
+    const storage::Segment& segment = *pushed.segment;
+    stored.push_back({segment.base_seq, segment.count, segment.created_micros,
+                      static_cast<int64_t>(segment.bytes())});
+  }
+  announce_(partition.queue, partition.name, *partition.id, stored);
   BecomeIdle(partition);
 }
 

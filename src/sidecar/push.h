@@ -32,6 +32,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/lane.h"
 #include "loop/timer.h"
 #include "sidecar/lookups.h"
 #include "sidecar/push_batch.h"
@@ -60,9 +61,11 @@ struct PushDetour {
 
 class PushQueue final : public Scheduler::Source {
  public:
-  // Called after a commit, once per partition.
+  // Called after a commit, once per partition, with what was stored; without that something was
+  // stored before, and nobody may have heard of it.
   using Announce =
-      UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id)>;
+      UniqueFunction<void(std::string_view queue, std::string_view partition, PartitionId id,
+                          const std::vector<engine::SegmentSpan>& segments)>;
 
   // Called when a push has made its queue, before anything is pushed to it.
   using Born = UniqueFunction<void(std::string_view queue)>;

@@ -24,20 +24,23 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       away_after_ms_(options.away_after_ms),
       buffer_(options.buffer),
       delivered_(delivered),
+      generation_(*options.generation),
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_, options.hold_ms),
       names_(scheduler_),
       cache_(options.segment_cache_bytes),
+      lanes_(generation_, options.lanes_max, options.lane_segments_max),
       push_(
           loop, scheduler_, names_, cache_, capacity, cipher, options.push, options.broker,
-          [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
-            notices.Pushed(queue, partition, id);
+          [&notices](std::string_view queue, std::string_view partition, PartitionId id,
+                     const std::vector<engine::SegmentSpan>& segments) {
+            notices.Pushed(queue, partition, id, segments);
           },
           [&notices](std::string_view queue) { notices.Born(queue); },
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
-      pop_(loop, scheduler_, names_, cache_, options.pop, options.own, options.replies,
-           options.peers),
-      ack_(loop, scheduler_, delivered, options.ack, options.broker,
+      pop_(loop, scheduler_, names_, cache_, lanes_, clock_, options.pop, options.broker,
+           options.own, options.replies, options.peers),
+      ack_(loop, scheduler_, delivered, lanes_, clock_, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       const LeaseEnd& end) {
              notices.Freed(target.queue_name, target.partition_name, partition, group, end);
@@ -46,7 +49,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
           loop, scheduler_, names_, delivered, capacity, cipher, options.transaction,
           -options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
-            notices.Pushed(queue, partition, id);
+            notices.Pushed(queue, partition, id, {});
           },
           // A retryDelay is found out by the pop that comes too early.
           [&notices](std::string_view queue, std::string_view partition, PartitionId id,
@@ -141,10 +144,12 @@ void Sidecar::OnDown() {
     lookups_.Refuse(Status(Code::kDatabaseUnavailable));
     names_.Refuse(Status(Code::kDatabaseUnavailable));
   }
+  generation_.Advance();
   cache_.Clear();
   delivered_.Clear();
   push_.Forget();
   pop_.Forget();
+  ack_.Forget();
 }
 
 }  // namespace queen::sidecar

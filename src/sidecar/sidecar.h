@@ -40,14 +40,19 @@ struct SidecarOptions {
   TransactionLimits transaction;
   PushBuffer* buffer = nullptr;  // none: pushes are refused while PostgreSQL is away
   int64_t away_after_ms = 1'000;
-  ReplyRoom* replies = nullptr;  // of the process; none: without limit
-  PeerHints* peers = nullptr;    // the other brokers; none: there are none
+  ReplyRoom* replies = nullptr;              // of the process; none: without limit
+  PeerHints* peers = nullptr;                // the other brokers; none: there are none
+  engine::Generation* generation = nullptr;  // of the process
+  size_t lanes_max = 100'000;
+  size_t lane_segments_max = 1'000'000;  // listed in them all
 };
 
 // What a sidecar tells the others of its process.
 class Notices {
  public:
-  virtual void Pushed(std::string_view queue, std::string_view partition, PartitionId id) = 0;
+  // `segments` were stored; none: something was, and it is not known what.
+  virtual void Pushed(std::string_view queue, std::string_view partition, PartitionId id,
+                      const std::vector<engine::SegmentSpan>& segments) = 0;
   virtual void Freed(std::string_view queue, std::string_view partition, PartitionId id,
                      std::string_view group, const LeaseEnd& end) = 0;
   // A push has made this queue.
@@ -78,6 +83,7 @@ class Sidecar {
   Lookups& lookups() { return lookups_; }
   const Scheduler& scheduler() const { return scheduler_; }
   const SegmentCache& cache() const { return cache_; }
+  const engine::LaneCache& lanes() const { return lanes_; }
   // Whether commits have succeeded of late: a connection alone is no proof.
   bool database_up() const;
   // See above.
@@ -98,10 +104,13 @@ class Sidecar {
   const int64_t away_after_ms_;
   PushBuffer* const buffer_;
   state::DeliveredIndex& delivered_;
+  engine::Generation& generation_;
   pg::Slots slots_;
   Scheduler scheduler_;
   Lookups names_;  // those that are not there are made here, one call at a time
   SegmentCache cache_;
+  engine::LaneCache lanes_;
+  engine::DatabaseClock clock_;
   PushQueue push_;
   PopStateMachine pop_;
   AckQueue ack_;

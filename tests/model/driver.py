@@ -25,7 +25,7 @@ class Driver:
         self.clients = client and [client] or [Client(address) for address in addresses
                                                for _ in range(CLIENTS)]
         self.queue = f"model.{seed}"
-        self.model = Model(self.queue, PARTITIONS)
+        self.model = Model(self.queue, PARTITIONS, alone=len(addresses) <= 1)
         self.leases = []  # (lease id, group, messages), newest last
         self.delivered = []  # (group, message) of any time
         self.steps = 0

@@ -3,10 +3,11 @@ SQL; broker_rules has the others."""
 from rule import Edit, Rule
 
 ACK = 'sql/procedures/ack_messages.sql'
+APPEND = 'sql/procedures/append_lanes.sql'
 VERDICTS = 'sql/procedures/apply_verdicts.sql'
 ITEMS = 'sql/procedures/item_verdicts.sql'
 LEASE = 'sql/procedures/lease_rows.sql'
-AVAILABILITY = 'sql/procedures/availability.sql'
+LANE_STATE = 'sql/procedures/lane_state.sql'
 ENSURE_GROUP = 'sql/procedures/ensure_group.sql'
 RENEW = 'sql/procedures/renew_lease.sql'
 ASYNCHRONOUS = "set_config('synchronous_commit', 'off', true)"
@@ -95,7 +96,7 @@ RULES = (
          (Edit(LEASE, "g.state = 'ready' AND g.end_seq < g.avail_end THEN 0", 'false THEN 0'),), ('contract/pop_sm_lease',),
          r'instead of \(leased,,'),
     Rule('rest_of_a_delay', 'So does one that left what is not due yet.',
-         (Edit('sql/procedures/availability.sql', 'WHEN o.due_end < n.live_end OR o.window_end < n.live_end THEN p_now', ''),),
+         (Edit('sql/procedures/availability.sql', 'WHEN o.due_end < l.live_end OR o.window_end < l.live_end THEN p_now', ''),),
          ('contract/pop_sm_lease',), 'some are delayed'),
     Rule('one_predicate_resolve', 'Resolve calls ready what the lease calls ready.',
          (Edit('sql/procedures/pop_sm_resolve.sql', "CASE WHEN a.state = 'ready' THEN 0", 'CASE WHEN a.avail_end > a.cursor THEN 0'),),
@@ -109,7 +110,7 @@ RULES = (
           Edit(ENSURE_GROUP, "CASE WHEN p_mode = 'time' THEN p_time END;", "CASE WHEN p_mode = 'time' THEN p_time ELSE clock_timestamp() END;")),
          ('isolation/group_new',), r'\+empty'),
     Rule('born_later_from_zero', 'Partitions born after the first pop are read from their beginning.',
-         (Edit(AVAILABILITY, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
+         (Edit(LANE_STATE, '''WHEN 'new' THEN (SELECT b.seq FROM queen.group_starts b
                                     WHERE b.group_id = g.id AND b.partition_id = p.id)''', '''WHEN 'new' THEN coalesce((SELECT b.seq FROM queen.group_starts b
                                     WHERE b.group_id = g.id AND b.partition_id = p.id), n.seq_end)'''),),
          ('contract/availability',), 'partitions born later are read from their start'),
@@ -125,4 +126,38 @@ RULES = (
          (Edit('sql/procedures/sweep_segments.sql', '''                LEFT JOIN LATERAL (
                     SELECT r.cursor FROM queen.progress r''', '''                JOIN LATERAL (
                     SELECT r.cursor FROM queen.progress r'''),), ('contract/sweeps',), 'b has not begun'),
+
+    Rule('append_compares_stamps', 'An append builds on the row it was decided from, not on another of the same epoch.',
+         (Edit(APPEND, '          AND r.epoch = p_prev_epochs[u.i] AND r.stamp = p_prev_stamps[u.i]\n', '          AND r.epoch = p_prev_epochs[u.i]\n'),),
+         ('contract/append_lanes',), r'\(1,won,2,3,7'),
+    Rule('append_compares_versions', 'An append is taken only under the version of the queue it was decided with.',
+         (Edit(APPEND, 'WHERE q.id = p_queues[u.i] AND q.version = p_versions[u.i] OFFSET 0) q', 'WHERE q.id = p_queues[u.i] OFFSET 0) q'),),
+         ('contract/append_lanes', 'isolation/append_version'), r'\(1,won,2|\+won'),
+    Rule('append_newest_wins', 'An append has won when its row is the newest, not when it was inserted.',
+         (Edit(APPEND, "CASE WHEN r.stamp = p_stamps[u.i] THEN 'won'",
+               "CASE WHEN EXISTS (SELECT FROM queen.progress x WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id"
+               " AND x.stamp = p_stamps[u.i]) THEN 'won'"),),
+         ('contract/append_lanes', 'isolation/append_stale'), r'\(1,won,8,80|\+ +2\|won'),
+    Rule('append_loser_leaves', 'A row that was inserted below the newest is removed.',
+         (Edit(APPEND, 'IF v_inserted > cardinality(v_won) THEN', 'IF false THEN'),),
+         ('contract/append_lanes', 'isolation/append_stale'), r'Assertion|assertion failed|\+ +2\|    1\|   11'),
+    Rule('append_dead_letter', 'Dead letters are copied only for rows that won.',
+         (Edit(APPEND, '        WHERE d.place = ANY (v_won)\n', ''),), ('isolation/append_stale',), r'\+ +1'),
+    Rule('append_waits_for_nobody', 'An append passes over lanes that others are changing.',
+         (Edit(APPEND, 'FOR NO KEY UPDATE SKIP LOCKED) s', 'FOR NO KEY UPDATE) s'),), ('isolation/append_append', 'isolation/append_order'),
+         r'<waiting \.\.\.>'),
+    Rule('append_first_waits_for_nobody', 'Nor does the first append of a lane.',
+         (Edit(APPEND, 'AND pg_try_advisory_xact_lock(queen.lane_lock_class(), queen.lane_lock_key(u.partition_id, u.group_id)) END', 'END'),),
+         ('isolation/append_append',), r'<waiting \.\.\.>'),
+    Rule('changes_lock_the_lane', 'Who changes a lane alone locks what it builds on.',
+         (Edit('sql/procedures/locks.sql', 'ORDER BY r.epoch DESC LIMIT 1 FOR NO KEY UPDATE;', 'ORDER BY r.epoch DESC LIMIT 1;'),),
+         ('isolation/append_seek', 'isolation/append_settle'), r'\+step c_append: .*<waiting \.\.\.>'),
+    Rule('append_takeover_time', 'A lease is taken over only when the database\'s clock says that it is over.',
+         (Edit(APPEND, '    WHERE (p_not_befores[u.i] <= now) IS NOT FALSE\n', '    WHERE true\n'),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('append_under_the_lease', 'What is done under a lease is taken only while it lives.',
+         (Edit(APPEND, '      AND (p_held[u.i] IS NOT TRUE OR s.lease_until > now)\n', ''),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('append_log_end', 'A window is released only while the log ends where it was seen to end.',
+         (Edit(APPEND, "      AND (p_log_ends[u.i] IS NULL OR", "      AND (true OR"),), ('contract/append_lanes',), r'\(1,won,2'),
+    Rule('sweep_waits_for_nobody', 'The sweep of old epochs passes over lanes whose old rows are held.',
+         (Edit('sql/procedures/sweep_progress.sql', '        FOR UPDATE SKIP LOCKED\n', ''),), ('isolation/append_sweep',), r'<waiting \.\.\.>'),
 )

@@ -47,7 +47,7 @@ RULES = (
          (Edit('sql/procedures/ack_messages.sql', 'q.id IS NOT NULL AND g.id IS NOT NULL AS live', 'true AS live'),),
          ('contract/ack_messages', 'contract/deletions'), 'a group that is not there: refused|an ack of a deleted group found something'),
     Rule('live_row_pop', 'A pop joins the live group of the partition\'s own queue.',
-         (Edit('sql/procedures/availability.sql', 'ON g.id = p_group_id AND g.queue_id = p.queue_id', 'ON g.id = p_group_id'),),
+         (Edit('sql/procedures/lane_state.sql', 'ON g.id = p_group_id AND g.queue_id = p.queue_id', 'ON g.id = p_group_id'),),
          ('contract/availability', 'contract/deletions'), 'a group of another queue|popped from a deleted queue'),
     Rule('live_row_renew', 'A renewal joins the live queue.',
          (Edit('sql/procedures/renew_lease.sql', '        JOIN queen.queues q ON q.id = p.queue_id\n', ''),),

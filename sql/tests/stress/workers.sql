@@ -99,6 +99,73 @@ BEGIN
     INSERT INTO test.counts VALUES ('consumer', 'leased', v_leased), ('consumer', 'again', v_again), ('consumer', 'settled', v_settled);
 END $$;
 
+-- The same from memory: loads lanes, now and then thinks so long that what it knows is old, and appends what it decides.
+CREATE PROCEDURE test.appender(p_seed float8, p_seconds float8, p_partitions int, p_group int) LANGUAGE plpgsql AS $$
+DECLARE
+    v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second';
+    v_ids int[]; v_lanes jsonb; v_answers jsonb; v_lane jsonb; v_answer jsonb; v_seqs bigint[]; v_done bigint[]; v_settled bit varying;
+    v_cursor bigint; v_moved int; v_ack record; v_won bigint := 0; v_lost bigint := 0; v_busy bigint := 0; v_count bigint := 0;
+BEGIN
+    PERFORM setseed(p_seed);
+    WHILE clock_timestamp() < v_end LOOP
+        v_ids := ARRAY(SELECT i FROM generate_series(1, p_partitions) i ORDER BY random()
+                       LIMIT CASE WHEN random() < 0.6 THEN 1 ELSE p_partitions END);
+        SELECT jsonb_agg(jsonb_build_object('partition', v_ids[l.ordinal], 'group', p_group, 'epoch', l.epoch, 'stamp', l.stamp,
+                   'new', floor(random() * 1e15)::bigint, 'not_before', l.lease_until, 'cursor', l.from_seq,
+                   'settled', queen.bits_from(l.settled::bit varying, l.from_seq - l.cursor)::text, 'lease', gen_random_uuid(),
+                   'lease_ms', 300000, 'lease_end', least(l.from_seq + 50, l.known_end, l.live_end), 'lease_seconds', 300))
+        INTO v_lanes
+        FROM queen.load_lanes(v_ids, array_fill(p_group, ARRAY[cardinality(v_ids)]), array_fill(50, ARRAY[cardinality(v_ids)])) l
+        WHERE l.from_seq < l.live_end;
+        COMMIT;
+        IF random() < 0.3 THEN PERFORM pg_sleep(random() * 0.02); END IF;
+        CONTINUE WHEN v_lanes IS NULL;
+        SELECT jsonb_agg(jsonb_build_object('state', a.state, 'stamp', a.stamp, 'epoch', a.epoch) ORDER BY a.ordinal) INTO v_answers
+        FROM test.append(v_lanes, p_sync => false) a;
+        COMMIT;
+        FOR i IN 0..jsonb_array_length(v_lanes) - 1 LOOP
+            v_lane := v_lanes -> i;
+            v_answer := v_answers -> i;
+            v_lost := v_lost + (v_answer ->> 'state' = 'lost')::int;
+            v_busy := v_busy + (v_answer ->> 'state' = 'busy')::int;
+            CONTINUE WHEN v_answer ->> 'state' <> 'won';
+            v_won := v_won + 1;
+            v_cursor := (v_lane ->> 'cursor')::bigint;
+            v_settled := (v_lane ->> 'settled')::bit varying;
+            v_seqs := ARRAY(SELECT s FROM generate_series(v_cursor, (v_lane ->> 'lease_end')::bigint - 1) s
+                            WHERE NOT queen.bits_get(v_settled, s - v_cursor));
+            IF EXISTS (SELECT FROM test.settled t WHERE t.partition_id = (v_lane ->> 'partition')::int AND t.group_id = p_group AND t.seq = ANY (v_seqs)) THEN
+                INSERT INTO test.violations (what) VALUES (format('settled messages delivered again: %s %s', v_lane, v_seqs));
+            END IF;
+            COMMIT;
+            IF NOT pg_try_advisory_lock(77, (v_lane ->> 'partition')::int * 100 + p_group) THEN
+                INSERT INTO test.violations (what) VALUES (format('two holders of a lane: %s', v_lane));
+                COMMIT;
+                CONTINUE;
+            END IF;
+            v_done := v_seqs[1:1 + floor(random() * cardinality(v_seqs))::int];
+            v_settled := queen.bits_or(v_settled, queen.bits_of(ARRAY(SELECT s - v_cursor FROM unnest(v_done) s)));
+            v_moved := queen.bits_leading(v_settled);
+            PERFORM pg_advisory_unlock(77, (v_lane ->> 'partition')::int * 100 + p_group);
+            LOOP
+                SELECT * INTO v_ack FROM test.append(jsonb_build_array(jsonb_build_object('partition', v_lane -> 'partition', 'group', p_group,
+                    'epoch', v_answer -> 'epoch', 'stamp', v_answer -> 'stamp', 'new', floor(random() * 1e15)::bigint, 'held', true,
+                    'cursor', v_cursor + v_moved, 'settled', queen.bits_from(v_settled, v_moved)::text, 'frees', true)));
+                EXIT WHEN v_ack.state <> 'busy';
+                COMMIT;
+            END LOOP;
+            IF v_ack.state = 'won' THEN
+                INSERT INTO test.settled SELECT (v_lane ->> 'partition')::int, p_group, s, 'completed' FROM unnest(v_done) s;
+                v_count := v_count + cardinality(v_done);
+            ELSE
+                INSERT INTO test.violations (what) VALUES (format('a lease of 300 s was lost: %s %s', v_lane, v_ack));
+            END IF;
+            COMMIT;
+        END LOOP;
+    END LOOP;
+    INSERT INTO test.counts VALUES ('appender', 'won', v_won), ('appender', 'lost', v_lost), ('appender', 'busy', v_busy), ('appender', 'settled', v_count);
+END $$;
+
 -- Leases the first partition, thinks, and gives up: who waits for it has an ever older view of the others.
 CREATE PROCEDURE test.ditherer(p_seconds float8, p_group int) LANGUAGE plpgsql AS $$
 DECLARE v_end timestamptz := clock_timestamp() + p_seconds * interval '1 second';

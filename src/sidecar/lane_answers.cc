@@ -1,0 +1,51 @@
+#include "sidecar/lane_answers.h"
+
+#include <utility>
+
+namespace queen::sidecar {
+namespace {
+
+Status PutLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                 const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                 const pg::Rows& rows) {
+  auto loaded = storage::load_lanes::Decode(rows);
+  if (!loaded.ok()) return loaded.status();
+  std::vector<bool> there(asks.size(), false);
+  for (storage::load_lanes::Row& row : *loaded) {
+    clock.Tell(row.now_micros);
+    there[row.index] = true;
+    lanes.Put(asks[row.index].key, std::move(row), load, generation);
+  }
+  for (size_t i = 0; i < asks.size(); ++i) {
+    if (!there[i]) lanes.Drop(asks[i].key);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                  const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
+                  const pg::BatchResult& result) {
+  Status status = result.status;
+  if (result.ok()) status = PutLoaded(lanes, clock, asks, load, generation, result.rows[0]);
+  lanes.EndLoad();
+  return status;
+}
+
+void TakeAppended(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                  const engine::LaneKey& key, const storage::append_lanes::Row& appended,
+                  int64_t generation) {
+  using engine::AppendState;
+  clock.Tell(appended.now_micros);
+  const bool wrong = appended.state == AppendState::kGone ||
+                     appended.state == AppendState::kStale ||
+                     appended.state == AppendState::kMoved || !appended.newest;
+  if (wrong) {
+    lanes.Drop(key);
+  } else {
+    lanes.Update(key, *appended.newest, generation);
+  }
+}
+
+}  // namespace queen::sidecar
