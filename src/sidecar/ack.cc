@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 #include "sidecar/answers.h"
@@ -58,6 +59,9 @@ void AckQueue::Submit(AckRequest request) {
   call->targets.resize(count);
   call->outcomes.resize(count);
   call->decided.resize(count, false);
+  call->placed.resize(count, false);
+  call->unfound.resize(count, false);
+  call->looked_up.resize(count, false);
   call->open = count;
   call->deadline_ms = loop_.NowMillis() + limits_.deadline_ms;
   items_waiting_ += static_cast<int64_t>(count);
@@ -71,7 +75,6 @@ void AckQueue::Submit(AckRequest request) {
     FailCall(*call, Status(Code::kDatabaseUnavailable));
     return;
   }
-  bool complete = true;
   for (uint32_t i = 0; i < count; ++i) {
     const AckItem& item = call->request.items[i];
     if (!item.error.empty()) {
@@ -81,15 +84,16 @@ void AckQueue::Submit(AckRequest request) {
     } else if (auto target = delivered_.Find(*item.partition, item.group, item.txn)) {
       call->targets[i] = std::move(*target);
     } else {
-      complete = false;
+      call->unfound[i] = true;
+      call->finding = true;
     }
   }
   if (call->open == 0) return;
   if (!tick_.IsActive()) tick_.Start(kTickMs, kTickMs);
-  if (complete) {
-    Distribute(call);
-  } else {
+  if (call->finding) {
     find_.push_back(std::move(call));
+  } else {
+    Distribute(call);
   }
   scheduler_.Wake();
 }
@@ -147,6 +151,7 @@ void AckQueue::SendOne() {
 
 void AckQueue::SendFind() {
   std::vector<std::shared_ptr<AckCall>> calls;
+  std::vector<std::pair<AckCall*, uint32_t>> asked;
   pg::Int4Array partitions;
   pg::TextArray groups;
   pg::TextArray txns;
@@ -154,35 +159,35 @@ void AckQueue::SendFind() {
   while (!find_.empty() && (items == 0 || items + find_.front()->open <= limits_.items_per_find)) {
     calls.push_back(std::move(find_.front()));
     find_.pop_front();
-    const AckCall& call = *calls.back();
-    for (size_t i = 0; i < call.request.items.size(); ++i) {
-      if (call.decided[i]) continue;
+    AckCall& call = *calls.back();
+    for (uint32_t i = 0; i < call.request.items.size(); ++i) {
+      if (!call.unfound[i] || call.decided[i]) continue;
       const AckItem& item = call.request.items[i];
       partitions.Add(item.partition->value);
       groups.Add(item.group);
       txns.Add(item.txn);
+      asked.emplace_back(&call, i);
       ++items;
     }
   }
   pg::Params params(3);
   params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(txns));
-  scheduler_.Execute(
-      *this, 0, pg::Batch(storage::kFindAckTargets, std::move(params)),
-      [this, calls = std::move(calls)](const pg::BatchResult& result) { OnFound(calls, result); });
+  scheduler_.Execute(*this, 0, pg::Batch(storage::kFindAckTargets, std::move(params)),
+                     [this, calls = std::move(calls), asked = std::move(asked)](
+                         const pg::BatchResult& result) { OnFound(calls, asked, result); });
 }
 
 void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
+                       const std::vector<std::pair<AckCall*, uint32_t>>& asked,
                        const pg::BatchResult& result) {
   if (!result.ok()) {
     // It only reads, so any caller may simply ask again.
     for (const auto& call : calls) FailCall(*call, result.status);
     return;
   }
-  std::vector<std::pair<AckCall*, uint32_t>> asked;
-  for (const auto& call : calls) {
-    for (uint32_t i = 0; i < call->request.items.size(); ++i) {
-      if (!call->decided[i]) asked.emplace_back(call.get(), i);
-    }
+  for (const auto& [call, item] : asked) {
+    call->unfound[item] = false;
+    call->looked_up[item] = true;
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) {
@@ -193,13 +198,29 @@ void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
     if (!rows.IsNull(row, 3)) target.group_id = rows.Int4(row, 3);
     if (!rows.IsNull(row, 4)) target.seq = rows.Int8(row, 4);
   }
-  for (const auto& call : calls) Distribute(call);
+  for (const auto& call : calls) {
+    Distribute(call);
+    call->finding =
+        std::find(call->unfound.begin(), call->unfound.end(), true) != call->unfound.end();
+    if (call->finding) find_.push_back(call);
+  }
+}
+
+// What was delivered under a transactionId may not be what has it now: a name is free again once
+// its message is gone from the log. Whether the item is looked up in the database, which knows.
+bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item) {
+  if (call->looked_up[item]) return false;
+  call->unfound[item] = true;
+  call->placed[item] = false;
+  call->targets[item] = {};
+  if (!std::exchange(call->finding, true)) find_.push_back(call);
+  return true;
 }
 
 void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
   std::vector<Key*> touched;
   for (uint32_t i = 0; i < call->request.items.size(); ++i) {
-    if (call->decided[i]) continue;
+    if (call->decided[i] || call->placed[i] || call->unfound[i]) continue;
     const AckItem& item = call->request.items[i];
     const state::AckTarget& target = call->targets[i];
     if (!target.seq) {
@@ -217,6 +238,7 @@ void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
       key->number = number;
       key->lane = {*item.partition, GroupId{*target.group_id}};
     }
+    call->placed[i] = true;
     Join(key->groups, call, item.lease_id).items.push_back(i);
     touched.push_back(key.get());
   }
@@ -448,6 +470,8 @@ void AckQueue::OnRow(Batch::Row& row) {
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
       AckOutcome outcome = Judge(judged, *target.seq, group.call->request.items[item].cumulative);
+      const bool meant = outcome.success && !WasSettled(judged, *target.seq);
+      if (!meant && LookUpAgain(group.call, item)) continue;
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
       Decide(*group.call, item, std::move(outcome));

@@ -78,7 +78,10 @@ class AckQueue final : public Scheduler::Source {
   };
 
   void SendFind();
-  void OnFound(const std::vector<std::shared_ptr<AckCall>>& calls, const pg::BatchResult& result);
+  void OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
+               const std::vector<std::pair<AckCall*, uint32_t>>& asked,
+               const pg::BatchResult& result);
+  bool LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item);
   // Targets are known: puts the undecided items to their keys.
   void Distribute(const std::shared_ptr<AckCall>& call);
   void MakeReady(Key& key);

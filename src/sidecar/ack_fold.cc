@@ -99,14 +99,17 @@ bool IsRepeatable(const engine::Verdicts& verdicts) {
                      });
 }
 
+bool WasSettled(const AckAnswer& answer, int64_t seq) {
+  return answer.cursor && (seq < *answer.cursor || answer.settled.Get(seq - *answer.cursor));
+}
+
 AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative) {
   AckOutcome outcome;
   if (answer.state == AckAnswer::State::kGone) {
     outcome.error = "Message not found";
     return outcome;
   }
-  const bool settled_before =
-      answer.cursor && (seq < *answer.cursor || answer.settled.Get(seq - *answer.cursor));
+  const bool settled_before = WasSettled(answer, seq);
   const bool accepted = answer.state == AckAnswer::State::kApplied && seq < answer.lease_end;
   if (!settled_before && !accepted) {
     outcome.error = "Invalid or expired lease";

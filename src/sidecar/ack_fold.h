@@ -24,6 +24,10 @@ struct AckCall {
   std::vector<state::AckTarget> targets;
   std::vector<AckOutcome> outcomes;
   std::vector<bool> decided;
+  std::vector<bool> placed;     // waits for its lane, or is on its way
+  std::vector<bool> unfound;    // its target is to be asked of the database
+  std::vector<bool> looked_up;  // ... or was
+  bool finding = false;         // in the queue of those with unfound items, or asked about
   size_t open = 0;
   Status trouble;  // of items that could not be decided
   int64_t deadline_ms = 0;
@@ -74,6 +78,9 @@ struct AckAnswer {
   bool released = false;
   std::vector<int64_t> dead;
 };
+
+// Whether the message at `seq` had been settled before.
+bool WasSettled(const AckAnswer& answer, int64_t seq);
 
 // The outcome of an ack of the message at `seq`; names are left to the caller.
 AckOutcome Judge(const AckAnswer& answer, int64_t seq, bool cumulative);
