@@ -29,7 +29,6 @@ def is_settled(broker, message):
     return broker.get(path).json()["cause"] == "empty"
 
 
-@pytest.mark.xfail(strict=True, reason="an ack is answered from what the broker has delivered, without a look at the log")
 def test_ack(used_again):
     here, there, message = used_again
     assert here.post("/api/v1/ack", ack_of(message)).json()[0]["success"]
