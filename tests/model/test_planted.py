@@ -34,7 +34,11 @@ PLANTED = {
             END IF;"""),
         "must give|not empty|settled already|not under a lease"),
     "a double lease": (
-        rewritten("availability", "AND s.lease_until > p_now THEN 'held'", "AND false THEN 'held'"),
+        # Behind whatever is the newest row, not only behind the one it was decided from.
+        ";".join([rewritten("append_lanes", "p_prev_epochs[u.i] + 1, p_stamps[u.i],", """
+                      (SELECT coalesce(max(x.epoch), 0) + 1 FROM queen.progress x
+                       WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id), p_stamps[u.i],"""),
+                  rewritten("append_lanes", "THEN s.stands", "THEN true")]),
         "is held by"),
     "a lost nack": (
         changed("""
