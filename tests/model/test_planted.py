@@ -34,11 +34,12 @@ PLANTED = {
             END IF;"""),
         "must give|not empty|settled already|not under a lease"),
     "a double lease": (
-        # Behind whatever is the newest row, not only behind the one it was decided from.
-        ";".join([rewritten("append_lanes", "p_prev_epochs[u.i] + 1, p_stamps[u.i],", """
-                      (SELECT coalesce(max(x.epoch), 0) + 1 FROM queen.progress x
-                       WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id), p_stamps[u.i],"""),
-                  rewritten("append_lanes", "THEN s.stands", "THEN true")]),
+        # A lease is stored behind another one that was decided from the same row.
+        rewritten("append_lanes", "p_prev_epochs[u.i] + 1, p_stamps[u.i],", """
+            p_prev_epochs[u.i] + 1 + (SELECT count(*) FROM queen.progress x
+                WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id AND x.epoch = p_prev_epochs[u.i] + 1
+                  AND x.lease_id IS NOT NULL AND p_lease_ids[u.i] IS NOT NULL AND x.cursor = p_cursors[u.i]),
+            p_stamps[u.i],"""),
         "is held by"),
     "a lost nack": (
         changed("""
