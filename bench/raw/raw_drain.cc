@@ -1,11 +1,19 @@
 // Lease, fetch and ack called directly, `segments_per_call` partitions at a time, until nothing is
-// left: three round trips where the broker, with its cache, often needs two.
+// left: three round trips, and now and then a load, where the broker, with its cache, often needs
+// two.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <optional>
 
+#include "base/clock.h"
+#include "engine/lease_rule.h"
+#include "engine/verdict_rule.h"
 #include "raw/raw_connection.h"
 #include "raw/raw_work.h"
+#include "storage/calls/append_lanes.h"
+#include "storage/calls/load_lanes.h"
 #include "storage/procedures.h"
 
 namespace queen::bench {
@@ -29,116 +37,162 @@ int32_t MakeGroup(const RawShape& shape, const std::string& queue) {
   return connection.Execute(storage::kEnsureGroups, params).Int4(0, 2);
 }
 
-struct Leased {
-  int32_t partition;
-  int64_t cursor;
-  int64_t end;
-};
+// What of a lane is listed by a load, as the broker does it: seldom loaded, and not kept whole.
+constexpr int kSegmentsPerLoad = 4;
 
+[[noreturn]] void Die(const std::string& reason) {
+  fmt::print(stderr, "raw_reference: {}\n", reason);
+  std::exit(1);
+}
+
+// Drains partitions that nobody else touches: what it remembers of a lane stays true.
 class Drainer {
  public:
-  Drainer(const RawShape& shape, int32_t group, std::vector<int32_t> partitions)
-      : shape_(shape), group_(group), partitions_(std::move(partitions)), db_(shape.database) {}
+  Drainer(const RawShape& shape, int32_t group, const std::vector<int32_t>& partitions)
+      : shape_(shape), group_(group), db_(shape.database) {
+    for (const int32_t partition : partitions) lanes_.push_back({.key = KeyOf(partition)});
+  }
 
   int64_t Run() {
     int64_t messages = 0;
-    while (!partitions_.empty()) {
-      const Uuid lease = MakeUuidV7();
-      const std::vector<Leased> leased = Lease(lease);
+    while (!lanes_.empty()) {
+      const size_t count = std::min(lanes_.size(), static_cast<size_t>(shape_.segments_per_call));
+      const auto end = lanes_.begin() + static_cast<ptrdiff_t>(count);
+      std::vector<Lane> taken(std::make_move_iterator(lanes_.begin()),
+                              std::make_move_iterator(end));
+      lanes_.erase(lanes_.begin(), end);
+      std::vector<Lane> leased = Lease(std::move(taken));
       if (leased.empty()) continue;
-      Ack(leased, lease);
-      for (const Leased& one : leased) messages += one.end - one.cursor;
+      Fetch(leased);
+      Ack(leased);
+      for (Lane& lane : leased) {
+        messages += lane.lease.messages;
+        lanes_.push_back(std::move(lane));
+      }
     }
     return messages;
   }
 
  private:
-  std::vector<Leased> Lease(const Uuid& lease) {
-    const size_t count =
-        std::min(partitions_.size(), static_cast<size_t>(shape_.segments_per_call));
-    pg::Int4Array requests(count);
-    pg::Int4Array partitions(count);
-    pg::Int4Array groups(count);
-    pg::UuidArray leases(count);
-    pg::Int4Array batches(count);
-    pg::Int4Array seconds(count);
-    pg::BoolArray auto_acks(count);
-    std::vector<int32_t> asked(partitions_.begin(),
-                               partitions_.begin() + static_cast<ptrdiff_t>(count));
-    partitions_.erase(partitions_.begin(), partitions_.begin() + static_cast<ptrdiff_t>(count));
-    for (size_t i = 0; i < count; ++i) {
-      requests.Add(static_cast<int32_t>(i));
-      partitions.Add(asked[i]);
-      groups.Add(group_);
-      leases.Add(lease);
-      batches.Add(shape_.batch);
-      seconds.Add(0);
-      auto_acks.Add(false);
-    }
-    pg::Params params(8);
-    params.Add(std::move(requests)).Add(std::move(partitions)).Add(std::move(groups));
-    params.Add(std::move(leases)).Add(std::move(batches)).Add(std::move(seconds));
-    params.Add(std::move(auto_acks)).Int8(int64_t{32} << 20);
-    const pg::Rows rows = db_.Execute(storage::kLease, params);
+  struct Lane {
+    engine::LaneKey key;
+    std::optional<engine::LoadedLane> known{};
+    engine::LeaseOutcome lease{};
+  };
 
-    std::vector<Leased> leased;
-    pg::Int4Array fetch_partitions;
-    pg::Int8Array fetch_bases;
-    for (int row = 0; row < rows.rows(); ++row) {
-      const int32_t partition = asked[static_cast<size_t>(rows.Int4(row, 0)) - 1];
-      if (rows.Text(row, 1) != "leased") continue;  // empty: done with it
-      partitions_.push_back(partition);
-      leased.push_back({partition, rows.Int8(row, 3), rows.Int8(row, 4)});
-      pg::ArrayReader bases = rows.Array(row, 8);
-      while (bases.Next()) {
-        fetch_partitions.Add(partition);
-        fetch_bases.Add(bases.Int8());
-      }
-    }
-    if (!leased.empty()) {
-      pg::Params fetch(2);
-      fetch.Add(std::move(fetch_partitions)).Add(std::move(fetch_bases));
-      db_.Execute(storage::kFetch, fetch);
-    }
-    return leased;
+  engine::LaneKey KeyOf(int32_t partition) const {
+    return {PartitionId{partition}, GroupId{group_}};
   }
 
-  void Ack(const std::vector<Leased>& leased, const Uuid& lease) {
+  // Those of `lanes` that had something.
+  std::vector<Lane> Lease(std::vector<Lane> lanes) {
+    const engine::LeaseRequest request{.lease_id = MakeUuidV7(),
+                                       .messages_left = shape_.batch,
+                                       .bytes_left = int64_t{32} << 20,
+                                       .bytes_max = int64_t{32} << 20};
+    Decide(lanes, request);
+    std::vector<engine::LaneAsk> asks;
+    for (const Lane& lane : lanes) {
+      if (!lane.lease.next) asks.push_back({lane.key, shape_.batch * kSegmentsPerLoad});
+    }
+    if (!asks.empty()) {
+      Load(asks, lanes);
+      Decide(lanes, request);
+    }
+    std::erase_if(lanes, [](const Lane& lane) { return !lane.lease.next; });  // empty: done with it
+    engine::AppendRequest appends;
+    appends.sync = false;
+    for (const Lane& lane : lanes) {
+      engine::LaneAppend& append = AddTo(appends, lane, *lane.lease.next);
+      append.lease_ms = lane.lease.lease_ms;
+    }
+    Append(storage::append_lanes::kLeaseStatement, appends, lanes);
+    return lanes;
+  }
+
+  static void Decide(std::vector<Lane>& lanes, const engine::LeaseRequest& request) {
+    for (Lane& lane : lanes) {
+      lane.lease = {};
+      if (!lane.known) continue;
+      const auto& [progress, rules, log, name] = *lane.known;
+      lane.lease = engine::DecideLease(progress, rules, log, request, WallMicros());
+    }
+  }
+
+  void Load(const std::vector<engine::LaneAsk>& asks, std::vector<Lane>& lanes) {
+    auto rows = storage::load_lanes::Decode(
+        db_.Execute(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks)));
+    if (!rows.ok()) Die(rows.status().message());
+    for (storage::load_lanes::Row& row : *rows) {
+      const auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const Lane& one) {
+        return one.key == asks[row.index].key;
+      });
+      lane->known = std::move(static_cast<engine::LoadedLane&>(row));
+    }
+  }
+
+  // REQUIRES: lane.known
+  static engine::LaneAppend& AddTo(engine::AppendRequest& appends, const Lane& lane,
+                                   const engine::Progress& next) {
+    engine::LaneAppend& append = appends.lanes.emplace_back();
+    append.key = lane.key;
+    append.queue = lane.known->rules.queue;
+    append.version = lane.known->rules.version;
+    append.prev_epoch = lane.known->progress.epoch;
+    append.prev_stamp = lane.known->progress.stamp;
+    append.next = next;
+    append.next.stamp = engine::NewStamp();
+    return append;
+  }
+
+  void Append(const pg::Statement& statement, const engine::AppendRequest& appends,
+              std::vector<Lane>& lanes) {
+    if (lanes.empty()) return;
+    const auto rows = storage::append_lanes::Decode(
+        db_.Execute(statement, storage::append_lanes::Encode(appends)));
+    if (!rows.ok()) Die(rows.status().message());
+    for (const storage::append_lanes::Row& row : *rows) {
+      if (row.state != engine::AppendState::kWon) {
+        Die(fmt::format("{} was answered state {}", statement.name, static_cast<int>(row.state)));
+      }
+      engine::LoadedLane& known = *lanes[row.index].known;
+      known.progress = *row.newest;
+      engine::TrimLog(known.log, known.progress.cursor);
+    }
+  }
+
+  void Fetch(const std::vector<Lane>& leased) {
     pg::Int4Array partitions;
-    pg::Int4Array groups;
-    pg::UuidArray leases;
     pg::Int8Array bases;
-    pg::TextArray dones;
-    pg::Int8Array cumulatives;
-    pg::Int8Array retry_froms;
-    pg::BoolArray ends;
-    for (const Leased& one : leased) {
-      partitions.Add(one.partition);
-      groups.Add(group_);
-      leases.Add(lease);
-      bases.Add(one.cursor);
-      dones.Add(std::string(static_cast<size_t>(one.end - one.cursor), '1'));
-      cumulatives.AddNull();
-      retry_froms.AddNull();
-      ends.Add(false);
+    for (const Lane& lane : leased) {
+      for (const engine::SegmentSpan& segment : lane.lease.segments) {
+        partitions.Add(lane.key.partition.value);
+        bases.Add(segment.base_seq);
+      }
     }
-    pg::Params params(14);
-    params.Null(pg::oid::kInt8).Null(pg::oid::kInt8);
-    params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-    params.Add(std::move(bases)).Add(std::move(dones)).Add(std::move(cumulatives));
-    params.Add(std::move(retry_froms)).Add(std::move(ends)).Add(pg::Int4Array());
-    params.Add(pg::Int8Array()).Add(pg::TextArray()).Add(pg::TextArray());
-    const pg::Rows rows = db_.Execute(storage::kAckMessages, params);
-    for (int row = 0; row < rows.rows(); ++row) {
-      if (rows.Text(row, 1) == "applied") continue;
-      fmt::print(stderr, "raw_reference: an ack was answered {}\n", rows.Text(row, 1));
-      std::exit(1);
+    pg::Params params(2);
+    params.Add(std::move(partitions)).Add(std::move(bases));
+    db_.Execute(storage::kFetch, params);
+  }
+
+  void Ack(std::vector<Lane>& leased) {
+    engine::AppendRequest appends;
+    for (const Lane& lane : leased) {
+      engine::Verdicts verdicts;
+      verdicts.base = lane.lease.cursor;
+      verdicts.done.SetRange(0, lane.lease.end - lane.lease.cursor);
+      const engine::VerdictOutcome outcome =
+          engine::ApplyVerdicts(lane.known->progress, lane.known->rules, verdicts);
+      engine::LaneAppend& append = AddTo(appends, lane, outcome.next);
+      append.held = true;
+      append.frees = outcome.released;
     }
+    Append(storage::append_lanes::kAckStatement, appends, leased);
   }
 
   const RawShape& shape_;
   const int32_t group_;
-  std::vector<int32_t> partitions_;  // that may have more
+  std::vector<Lane> lanes_;  // that may have more
   RawConnection db_;
 };
 

@@ -66,9 +66,13 @@ void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t g
     const bool newer = known.progress.epoch > lane.progress.epoch;
     Progress progress = newer ? std::move(known.progress) : std::move(lane.progress);
     const int64_t end = known.log.end;
+    const int64_t newest_micros = known.log.newest_micros;
     static_cast<LoadedLane&>(known) = std::move(lane);
     known.progress = std::move(progress);
-    if (end > known.log.end) known.log.end = known.log.live_end = end;
+    if (end > known.log.end) {
+      known.log.end = known.log.live_end = end;
+      known.log.newest_micros = newest_micros;
+    }
     known.load = load;
     Count(found->second);
     return;

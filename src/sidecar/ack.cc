@@ -384,10 +384,10 @@ void AckQueue::SendAppend(const std::shared_ptr<Batch>& batch) {
   for (const Batch::Row& row : batch->rows) {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
-  scheduler_.Execute(
-      *this, items,
-      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(batch->appends)),
-      [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
+  scheduler_.Execute(*this, items,
+                     pg::Batch(storage::append_lanes::kAckStatement,
+                               storage::append_lanes::Encode(batch->appends)),
+                     [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
 }
 
 void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {

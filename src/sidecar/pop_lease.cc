@@ -374,10 +374,10 @@ void PopStateMachine::SendLeaseAppend(const std::shared_ptr<LeaseChunk>& chunk) 
     FinishLeases(chunk);
     return;
   }
-  scheduler_.Execute(
-      *this, static_cast<int64_t>(chunk->pops.size()),
-      pg::Batch(storage::append_lanes::kStatement, storage::append_lanes::Encode(chunk->appends)),
-      [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
+  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
+                     pg::Batch(storage::append_lanes::kLeaseStatement,
+                               storage::append_lanes::Encode(chunk->appends)),
+                     [this, chunk](const pg::BatchResult& result) { OnLeased(chunk, result); });
 }
 
 void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,

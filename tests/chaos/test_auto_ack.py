@@ -37,7 +37,7 @@ def settled(postgres, queue):
 def leases_in_the_way(postgres):
     """How many leases wait for the stranger's lock."""
     return int(postgres.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                             " AND query LIKE '%pop_sm_lease%'"))
+                             " AND query LIKE '%leases%append_lanes%'"))
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_what_may_be_settled_unseen_is_said(make_broker, make_proxy, postgres, w
         assert numbers(pop(broker, path)) == [0]
         push(broker, queue, 1)
         push(broker, queue, 2)
-        proxy.cut_reply(b"pop_sm_lease")
+        proxy.cut_reply(b"append_leases")
         reply = pop(broker, path, wait)
         assert proxy.replies_cut() == number
         assert settled(postgres, queue) == 2

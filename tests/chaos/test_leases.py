@@ -50,7 +50,7 @@ class LeavingClient:
                            .encode())
             wait_until(lambda: int(postgres.psql(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND query LIKE '%pop_sm_lease%'")) == 1, 30, "the lease to be sent")
+                " AND query LIKE '%leases%append_lanes%'")) == 1, 30, "the lease to be sent")
         for _ in range(2):  # one loop serves both: it has seen the end of the other
             assert broker.get("/livez").status == 200
         self.unlock = stranger.close
@@ -117,7 +117,7 @@ def test_an_answer_that_is_older_than_an_ack(gated, make_broker, postgres):
     other = make_broker("--num-workers", "1", env=postgres.env()).start()
     first = pop(other, "&wait=true&timeout=20000")
     assert [message["data"] for message in first] == [1]
-    proxy.hold_reply(b"pop_sm_lease")
+    proxy.hold_reply(b"load_lanes")
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         asking = threads.submit(pop, broker)
         proxy.wait_held()

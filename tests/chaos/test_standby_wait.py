@@ -143,12 +143,12 @@ def test_ack(pair):
     message = pair.message("ack")
     pair.standby.stop()
     ack = Call(pair.brokers[0], "/api/v1/ack", ack_of(message))
-    pair.cancel_wait("ack_messages", ack)
-    pair.cancel_wait("ack_messages", ack)
+    pair.cancel_wait("append_lanes", ack)
+    pair.cancel_wait("append_lanes", ack)
     assert pair.settled("ack") == 1, "it is committed on the primary"
-    pair.wait_for_wait("ack_messages", ack)
+    pair.wait_for_wait("append_lanes", ack)
     again = Call(pair.brokers[1], "/api/v1/ack", ack_of(message))
-    wait_until(lambda: len(pair.primary.backends("wait_event = 'SyncRep' AND query LIKE '%ack_messages(%'")) == 2,
+    wait_until(lambda: len(pair.primary.backends("wait_event = 'SyncRep' AND query LIKE '%append_lanes(%'")) == 2,
                60, "both acks to wait")
     assert ack.reply is None and again.reply is None, (ack.reply, again.reply)
     pair.standby.start()
@@ -198,6 +198,6 @@ def test_automatic_ack(pair):
     pair.brokers[0].post("/api/v1/push", {"items": [item("auto", "1")]})
     pair.standby.stop()
     pop = Call(pair.brokers[0], f"/api/v1/pop/queue/{QUEUE}/partition/auto?autoAck=true")
-    pair.cancel_wait("pop_sm_lease", pop)
+    pair.cancel_wait("append_lanes", pop)
     assert pop.answer(503)["code"] == "outcome_unknown"
     pair.standby.start()

@@ -6,6 +6,7 @@ from support.acks import ack_of
 from support.process import wait_until
 
 MESSAGES = 50
+PARTITIONS = 3
 POP = "/api/v1/pop/queue/cost?consumerGroup=g"
 
 
@@ -19,16 +20,17 @@ def broker(make_broker, postgres):
     return make_broker("--num-workers", "1", env=postgres.env()).start()
 
 
-def calls(broker, postgres, function):
-    """Of a function of the schema queen, by a broker that is stopped for it."""
+def calls(broker, postgres):
+    """Loads and appends of lanes, by a broker that is stopped for it."""
     assert broker.stop() == 0
     wait_until(lambda: not postgres.backends(), what="the connections to end")
-    return int(postgres.psql("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions "
-                             f"WHERE schemaname = 'queen' AND funcname = '{function}'"))
+    return {function: int(postgres.psql("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions "
+                                        f"WHERE schemaname = 'queen' AND funcname = '{function}'"))
+            for function in ("load_lanes", "append_lanes")}
 
 
 def push(broker, number):
-    item = {"queue": "cost", "partition": f"p{number % 3}", "payload": number}
+    item = {"queue": "cost", "partition": f"p{number % PARTITIONS}", "payload": number}
     assert broker.post("/api/v1/push", {"items": [item]}).status == 201
 
 
@@ -44,7 +46,7 @@ def test_a_partition_that_gave_all_it_had_is_not_leased_again(broker, postgres):
         assert [m["data"] for m in reply.json()["messages"]] == [number]
         ack(broker, reply.json()["messages"])
         assert broker.get(POP).status == 204
-    assert calls(broker, postgres, "pop_sm_lease") == MESSAGES
+    assert calls(broker, postgres) == {"load_lanes": PARTITIONS, "append_lanes": 2 * MESSAGES}
 
 
 def test_nor_is_one_that_settled_at_once(broker, postgres):
@@ -52,7 +54,7 @@ def test_nor_is_one_that_settled_at_once(broker, postgres):
         push(broker, number)
         assert [m["data"] for m in broker.get(POP + "&autoAck=true").json()["messages"]] == [number]
         assert broker.get(POP + "&autoAck=true").status == 204
-    assert calls(broker, postgres, "pop_sm_lease") == MESSAGES
+    assert calls(broker, postgres) == {"load_lanes": PARTITIONS, "append_lanes": MESSAGES}
 
 
 def test_what_is_pushed_during_a_lease_is_found_after_it(broker):

@@ -17,8 +17,12 @@ def logged(make_broker, make_postgres):
 
 
 def rows_of_calls(postgres):
-    """The number of candidates of each lease call so far."""
-    calls = re.findall(r"pop_sm_lease\(\$1.*\n.*parameters: \$1 = '\{([0-9,]*)\}'", postgres.log())
+    """The number of partitions of each load and of each append so far."""
+    log = postgres.log()
+    calls = re.findall(r"load_lanes\(\$1.*\n.*parameters: \$1 = '\{([0-9,]*)\}'", log)
+    appends = re.findall(r"append_lanes\(\$1.*\n.*parameters: .*?\$4 = '\{([0-9,]*)\}'", log)
+    assert calls and appends
+    calls += appends
     return [call.count(",") + 1 for call in calls]
 
 

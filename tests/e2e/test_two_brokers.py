@@ -43,6 +43,10 @@ class Pair:
         return int(self.postgres.psql("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions "
                                       f"WHERE schemaname = 'queen' AND funcname = '{function}'"))
 
+    def lease_calls(self):
+        """Also of leases that came to nothing; with them acks, where there are any."""
+        return self.calls("load_lanes") + self.calls("append_lanes")
+
     def tail_reads(self):
         return int(self.postgres.psql("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'batches_xid'"))
 
@@ -244,7 +248,7 @@ def test_those_who_wait_for_one_partition_are_asked_about_together(pair):
     paths = [f"/api/v1/pop/queue/{pair.queue}/partition/p{number}?consumerGroup=g&autoAck=true" for number in range(50)]
     for path in paths:
         assert pair.here.get(path).status == 200
-    checks, leases = pair.calls("has_pending_messages"), pair.calls("pop_sm_lease")
+    checks, leases = pair.calls("has_pending_messages"), pair.lease_calls()
     waiters = [threading.Thread(target=pair.here.get, args=(path + "&wait=true&timeout=8000",), kwargs={"timeout": 30})
                for path in paths]
     for waiter in waiters:
@@ -253,7 +257,7 @@ def test_those_who_wait_for_one_partition_are_asked_about_together(pair):
         waiter.join()
     wait_until(lambda: pair.calls("has_pending_messages") >= checks + 3, what="the statistics")
     assert pair.calls("has_pending_messages") - checks < 50
-    assert pair.calls("pop_sm_lease") - leases < 250
+    assert pair.lease_calls() - leases < 250
 
 
 def test_an_empty_pop_costs_the_same_with_20000_partitions(pair):

@@ -60,7 +60,7 @@ def test_the_end_of_a_lease(broker, proxy, pool, status):
         assert broker.get(path).status == 204  # the broker knows it to be held
         waiter = pool.submit(broker.get, f"{path}&{WAIT}")
         before = proxy.replies_cut()
-        proxy.cut_reply(b"ack_messages")
+        proxy.cut_reply(b"append_verdicts")
         reply = broker.post("/api/v1/ack", ack_of(message, status))
         assert proxy.replies_cut() == before + 1
         if status == "completed":

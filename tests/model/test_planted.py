@@ -34,7 +34,12 @@ PLANTED = {
             END IF;"""),
         "must give|not empty|settled already|not under a lease"),
     "a double lease": (
-        rewritten("availability", "AND s.lease_until > p_now THEN 'held'", "AND false THEN 'held'"),
+        # A lease is stored behind another one that was decided from the same row.
+        rewritten("append_lanes", "p_prev_epochs[u.i] + 1, p_stamps[u.i],", """
+            p_prev_epochs[u.i] + 1 + (SELECT count(*) FROM queen.progress x
+                WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id AND x.epoch = p_prev_epochs[u.i] + 1
+                  AND x.lease_id IS NOT NULL AND p_lease_ids[u.i] IS NOT NULL AND x.cursor = p_cursors[u.i]),
+            p_stamps[u.i],"""),
         "is held by"),
     "a lost nack": (
         changed("""

@@ -82,14 +82,16 @@ RULES = (
          (Edit('src/pg/connection.cc', '  return PQpipelineSync(connection_.get()) == 1;', '  PQflush(connection_.get());\n  return PQpipelineSync(connection_.get()) == 1;'),),
          ('src/pg/connection_batch_pgtest.cc::OneBatchIsOneWriteAndOneSync',), r'sent.size\(\)'),
     Rule('one_call_per_sync', 'A lease shares its Sync with nothing: its setting would leak.',
-         (Edit('src/sidecar/pop_lease.cc', '''  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
-                     pg::Batch(storage::kLease, std::move(params)),''', '''  pg::Batch shared(storage::kLease, std::move(params));
+         (Edit('src/sidecar/pop_lease.cc', """  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
+                     pg::Batch(storage::append_lanes::kLeaseStatement,
+                               storage::append_lanes::Encode(chunk->appends)),""", """  pg::Batch shared(storage::append_lanes::kLeaseStatement,
+                   storage::append_lanes::Encode(chunk->appends));
   pg::Params none(3);
   none.Add(pg::Int4Array()).Add(pg::Int4Array()).Add(pg::UuidArray());
   shared.Add(storage::kRelease, std::move(none));
-  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()), std::move(shared),'''),),
-         (BROKER + 'test_one_call_per_sync',), r"\['pop_sm_lease', 'pop_sm_release'\]"),
+  scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()), std::move(shared),"""),),
+         (BROKER + 'test_one_call_per_sync',), r"\['append_leases', 'pop_sm_release'\]"),
     Rule('lease_keeps_its_id', 'A lease of unknown outcome is asked for again by the same id.',
-         (Edit('src/sidecar/pop_lease.cc', 'leases.Add(pop.lease_id);', 'leases.Add(MakeUuidV7());'),),
+         (Edit('src/sidecar/pop_lease.cc', '.lease_id = pop->lease_id,', '.lease_id = MakeUuidV7(),'),),
          (BROKER + 'test_a_lease_in_doubt_is_asked_for_again_by_its_id',), '204|success'),
 )

@@ -191,7 +191,8 @@ def test_one_call_per_sync(proxied, proxy):
         {"type": "push", "items": [item("wire", "moved")]}]}).json()["success"]
     assert proxied.get("/api/v1/pop/queue/wire?autoAck=true").status == 200
     groups = [group for group in proxy.groups() if group]
-    alone = {"push_messages", "pop_sm_lease", "renew_lease", "ack_messages", "execute_transaction", "pop_sm_fetch"}
+    alone = {"push_messages", "load_lanes", "append_leases", "renew_lease", "append_verdicts", "execute_transaction",
+             "pop_sm_fetch"}
     seen = {name for group in groups for name in group}
     assert alone - seen <= {"pop_sm_fetch"}, seen
     assert [group for group in groups if alone & set(group) and len(group) > 1] == []

@@ -13,6 +13,8 @@ namespace {
 namespace oid = pg::oid;
 using engine::LaneAppend;
 
+constexpr const char* kName = "append_lanes";
+
 constexpr std::array<Column, 2> kStateColumns{{{"ordinal", oid::kInt4}, {"state", oid::kText}}};
 constexpr std::array<Column, 1> kClockColumns{{{"now", oid::kTimestampTz}}};
 enum Place {
@@ -176,28 +178,37 @@ void AddDeadLetters(const std::vector<LaneAppend>& lanes, pg::Params& params) {
   std::move(counts).MoveTo(params);
 }
 
+const std::vector<pg::Oid> kParameterTypes{
+    oid::kInt8, oid::kInt8, oid::kBool,
+    // lanes and conditions
+    oid::kInt4Array, oid::kInt4Array, oid::kInt4Array, oid::kInt8Array, oid::kInt8Array,
+    oid::kInt8Array, oid::kTimestampTzArray, oid::kBoolArray, oid::kInt8Array,
+    // marks
+    oid::kInt8Array, oid::kInt8Array, oid::kTextArray, oid::kTextArray, oid::kTextArray,
+    oid::kTextArray,
+    // leases
+    oid::kUuidArray, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kInt4Array,
+    // delivery
+    oid::kInt4Array, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kBoolArray,
+    // dead letters
+    oid::kInt4Array, oid::kInt8Array, oid::kTextArray, oid::kInt4Array};
+
+// `rows`: what is appended, for who reads pg_stat_activity or the server's log.
+std::string SqlOf(std::string_view rows) {
+  return fmt::format(
+      "/* {} */ SELECT * FROM queen.append_lanes($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+      " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30,"
+      " $31, $32)",
+      rows);
+}
+
 }  // namespace
 
-const pg::Statement kStatement{
-    "append_lanes",
-    "SELECT * FROM queen.append_lanes($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
-    " $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)",
-    {oid::kInt8, oid::kInt8, oid::kBool,
-     // lanes and conditions
-     oid::kInt4Array, oid::kInt4Array, oid::kInt4Array, oid::kInt8Array, oid::kInt8Array,
-     oid::kInt8Array, oid::kTimestampTzArray, oid::kBoolArray, oid::kInt8Array,
-     // marks
-     oid::kInt8Array, oid::kInt8Array, oid::kTextArray, oid::kTextArray, oid::kTextArray,
-     oid::kTextArray,
-     // leases
-     oid::kUuidArray, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kInt4Array,
-     // delivery
-     oid::kInt4Array, oid::kTimestampTzArray, oid::kInt8Array, oid::kInt8Array, oid::kBoolArray,
-     // dead letters
-     oid::kInt4Array, oid::kInt8Array, oid::kTextArray, oid::kInt4Array}};
+const pg::Statement kLeaseStatement{"append_leases", SqlOf("leases"), kParameterTypes};
+const pg::Statement kAckStatement{"append_verdicts", SqlOf("verdicts"), kParameterTypes};
 
 pg::Params Encode(const engine::AppendRequest& request) {
-  pg::Params params(kStatement.parameter_types.size());
+  pg::Params params(kParameterTypes.size());
   request.broker ? params.Int8(*request.broker) : params.Null(oid::kInt8);
   request.n ? params.Int8(*request.n) : params.Null(oid::kInt8);
   params.Bool(request.sync);
@@ -211,15 +222,15 @@ pg::Params Encode(const engine::AppendRequest& request) {
 
 Result<std::vector<Row>> Decode(const pg::Rows& rows) {
   QUEEN_RETURN_IF_ERROR(
-      CheckColumns(kStatement.name, rows, {kStateColumns, kProgressColumns, kClockColumns}));
+      CheckColumns(kName, rows, {kStateColumns, kProgressColumns, kClockColumns}));
   std::vector<Row> lanes(static_cast<size_t>(rows.rows()));
   for (int row = 0; row < rows.rows(); ++row) {
     Row& lane = lanes[static_cast<size_t>(row)];
     lane.index = static_cast<size_t>(rows.Int4(row, kOrdinal) - 1);
     const auto state = StateOf(rows.Text(row, kState));
     if (!state) {
-      return Status(Code::kInternal, fmt::format("{} answered the unknown state {}",
-                                                 kStatement.name, rows.Text(row, kState)));
+      return Status(Code::kInternal,
+                    fmt::format("{} answered the unknown state {}", kName, rows.Text(row, kState)));
     }
     lane.state = *state;
     if (!rows.IsNull(row, kFirstOfProgress)) {

@@ -21,7 +21,9 @@ struct Row {
   int64_t now_micros = 0;                  // PostgreSQL's clock, the same in all rows of a call
 };
 
-extern const pg::Statement kStatement;
+// One call under two names, so that PostgreSQL shows which is which.
+extern const pg::Statement kLeaseStatement;
+extern const pg::Statement kAckStatement;
 
 pg::Params Encode(const engine::AppendRequest& request);
 // A row for each lane of the request.

@@ -70,7 +70,8 @@ class Lanes : public testing::Test {
   }
 
   std::vector<append_lanes::Row> Append(const engine::AppendRequest& request) {
-    auto rows = append_lanes::Decode(Run(append_lanes::kStatement, append_lanes::Encode(request)));
+    auto rows =
+        append_lanes::Decode(Run(append_lanes::kAckStatement, append_lanes::Encode(request)));
     EXPECT_TRUE(rows.ok()) << rows.status().message();
     return rows.ok() ? *std::move(rows) : std::vector<append_lanes::Row>();
   }
