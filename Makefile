@@ -25,7 +25,7 @@ test: ## Build everything and run every test
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 check: ## Format, lint, and the unit tests under ASan and UBSan
-	@scripts/setup build run test check
+	@scripts/setup build run test check bench
 	@scripts/check
 
 sanitize: ## Every test under ASan and UBSan, then under TSan (half an hour)

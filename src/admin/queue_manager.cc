@@ -321,6 +321,7 @@ void AsyncQueueManager::RedriveMessage(MessageName name, std::optional<std::stri
   params.TextOrNull(group);
   const auto read = [](const std::vector<Rows>& rows) {
     std::vector<Redriven> redriven;
+    redriven.reserve(static_cast<size_t>(rows[0].rows()));
     for (int row = 0; row < rows[0].rows(); ++row) {
       redriven.push_back({TextAt(rows[0], row, 0), TextAt(rows[0], row, 1), rows[0].Uuid(row, 2)});
     }

@@ -152,8 +152,9 @@ void StatsJob::Fail(const Status& status) {
 // The pass is over: tells those it was made for.
 void StatsJob::Answer(const Result<bool>& result) {
   for (Waiter& waiter : std::exchange(serving_, {})) {
-    waiter.loop->Post(
-        [done = std::move(waiter.done), result]() mutable { done(std::move(result)); });
+    waiter.loop->Post([done = std::move(waiter.done), result = Result<bool>(result)]() mutable {
+      done(std::move(result));
+    });
   }
   hurried_ = false;
   since_.reset();

@@ -121,10 +121,11 @@ void HandleLaggingGroups(const Context& context, const http::Request& request, h
 
 void HandleRefreshStats(const Context& context, const http::Request& /*request*/,
                         http::Reply reply) {
-  context.admin.RefreshStats([&context, reply = std::move(reply)](Result<bool> done) mutable {
-    if (!done.ok()) return reply.SendError(done.status());
-    SendReport(context, storage::kReportStats, pg::Params(0), std::move(reply));
-  });
+  context.admin.RefreshStats(
+      [&context, reply = std::move(reply)](const Result<bool>& done) mutable {
+        if (!done.ok()) return reply.SendError(done.status());
+        SendReport(context, storage::kReportStats, pg::Params(0), std::move(reply));
+      });
 }
 
 }  // namespace queen::api

@@ -210,7 +210,7 @@ Result<std::string> Client::ExtendLease(const std::string& lease_id, int seconds
   return TextField(reply->body, "expiresAt");
 }
 
-Result<std::vector<PushOutcome>> Client::Commit(Transaction transaction,
+Result<std::vector<PushOutcome>> Client::Commit(const Transaction& transaction,
                                                 const std::stop_token& stop) {
   for (const NewMessage& message : transaction.pushes()) {
     if (std::string problem = ProblemOf(message); !problem.empty()) return Invalid(problem);

@@ -53,6 +53,7 @@ class Consumer::Impl {
   Result<bool> Run() {
     std::vector<std::thread> threads;
     const int count = std::max(1, options_.concurrency);
+    threads.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) threads.emplace_back([this] { Loop(); });
     for (std::thread& thread : threads) thread.join();
     const std::lock_guard lock(mutex_);

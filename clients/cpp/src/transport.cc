@@ -13,8 +13,7 @@ constexpr size_t kIdleConnectionsMax = 16;
 
 // curl_global_init is to be called once, before any other thread uses the library.
 void InitOnce() {
-  static const CURLcode kDone = curl_global_init(CURL_GLOBAL_DEFAULT);
-  (void)kDone;
+  [[maybe_unused]] static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 class Headers {

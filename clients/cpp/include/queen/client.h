@@ -108,7 +108,7 @@ class Client {
                                   const std::stop_token& stop = {});
 
   // The outcomes of the pushes. kRefused with the broker's reason if nothing was applied.
-  Result<std::vector<PushOutcome>> Commit(Transaction transaction,
+  Result<std::vector<PushOutcome>> Commit(const Transaction& transaction,
                                           const std::stop_token& stop = {});
 
   // Any call. A status of 400 or more is an error.
