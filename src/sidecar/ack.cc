@@ -15,18 +15,6 @@ constexpr int64_t kPauseMs = 5;
 constexpr int64_t kPauseMaxMs = 100;
 constexpr int64_t kTickMs = 500;
 
-int64_t KeyNumber(PartitionId partition, int32_t group_id) {
-  return int64_t{partition.value} << 32 | static_cast<uint32_t>(group_id);
-}
-
-AckOutcome Refusal(const state::AckTarget& target, std::string error) {
-  AckOutcome outcome;
-  outcome.queue_name = target.queue_name;
-  outcome.partition_name = target.partition_name;
-  outcome.error = std::move(error);
-  return outcome;
-}
-
 bool IsDoubtful(const std::vector<AckGroup>& groups) {
   return std::any_of(groups.begin(), groups.end(),
                      [](const AckGroup& group) { return group.doubtful; });
@@ -119,8 +107,6 @@ void AckQueue::Shutdown() {
   for (const auto& call : left) FailCall(*call, Status(Code::kShuttingDown));
 }
 
-// ---- find
-
 bool AckQueue::IsWorthAnother() const {
   if (!decided_.empty()) return true;
   Scheduler::Pile pile;
@@ -147,103 +133,6 @@ void AckQueue::SendOne() {
   } else {
     SendBatch();
   }
-}
-
-void AckQueue::SendFind() {
-  std::vector<std::shared_ptr<AckCall>> calls;
-  std::vector<std::pair<AckCall*, uint32_t>> asked;
-  pg::Int4Array partitions;
-  pg::TextArray groups;
-  pg::TextArray txns;
-  size_t items = 0;
-  while (!find_.empty() && (items == 0 || items + find_.front()->open <= limits_.items_per_find)) {
-    calls.push_back(std::move(find_.front()));
-    find_.pop_front();
-    AckCall& call = *calls.back();
-    for (uint32_t i = 0; i < call.request.items.size(); ++i) {
-      if (!call.unfound[i] || call.decided[i]) continue;
-      const AckItem& item = call.request.items[i];
-      partitions.Add(item.partition->value);
-      groups.Add(item.group);
-      txns.Add(item.txn);
-      asked.emplace_back(&call, i);
-      ++items;
-    }
-  }
-  pg::Params params(3);
-  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(txns));
-  scheduler_.Execute(*this, 0, pg::Batch(storage::kFindAckTargets, std::move(params)),
-                     [this, calls = std::move(calls), asked = std::move(asked)](
-                         const pg::BatchResult& result) { OnFound(calls, asked, result); });
-}
-
-void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
-                       const std::vector<std::pair<AckCall*, uint32_t>>& asked,
-                       const pg::BatchResult& result) {
-  if (!result.ok()) {
-    // It only reads, so any caller may simply ask again.
-    for (const auto& call : calls) FailCall(*call, result.status);
-    return;
-  }
-  for (const auto& [call, item] : asked) {
-    call->unfound[item] = false;
-    call->looked_up[item] = true;
-  }
-  const pg::Rows& rows = result.rows[0];
-  for (int row = 0; row < rows.rows(); ++row) {
-    const auto& [call, item] = asked[static_cast<size_t>(rows.Int4(row, 0)) - 1];
-    state::AckTarget& target = call->targets[item];
-    target.queue_name = rows.Text(row, 1);
-    target.partition_name = rows.Text(row, 2);
-    if (!rows.IsNull(row, 3)) target.group_id = rows.Int4(row, 3);
-    if (!rows.IsNull(row, 4)) target.seq = rows.Int8(row, 4);
-  }
-  for (const auto& call : calls) {
-    Distribute(call);
-    call->finding =
-        std::find(call->unfound.begin(), call->unfound.end(), true) != call->unfound.end();
-    if (call->finding) find_.push_back(call);
-  }
-}
-
-// What was delivered under a transactionId may not be what has it now: a name is free again once
-// its message is gone from the log. Whether the item is looked up in the database, which knows.
-bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item) {
-  if (call->looked_up[item]) return false;
-  call->unfound[item] = true;
-  call->placed[item] = false;
-  call->targets[item] = {};
-  if (!std::exchange(call->finding, true)) find_.push_back(call);
-  return true;
-}
-
-void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {
-  std::vector<Key*> touched;
-  for (uint32_t i = 0; i < call->request.items.size(); ++i) {
-    if (call->decided[i] || call->placed[i] || call->unfound[i]) continue;
-    const AckItem& item = call->request.items[i];
-    const state::AckTarget& target = call->targets[i];
-    if (!target.seq) {
-      Decide(*call, i, Refusal(target, "Message not found"));
-      continue;
-    }
-    if (!target.group_id) {
-      Decide(*call, i, Refusal(target, "Invalid or expired lease"));
-      continue;
-    }
-    const int64_t number = KeyNumber(*item.partition, *target.group_id);
-    auto& key = keys_[number];
-    if (!key) {
-      key = std::make_unique<Key>();
-      key->number = number;
-      key->lane = {*item.partition, GroupId{*target.group_id}};
-    }
-    call->placed[i] = true;
-    Join(key->groups, call, item.lease_id).items.push_back(i);
-    touched.push_back(key.get());
-  }
-  for (Key* key : touched) MakeReady(*key);
-  scheduler_.Wake();
 }
 
 void AckQueue::MakeReady(Key& key) {

@@ -99,6 +99,14 @@ bool IsRepeatable(const engine::Verdicts& verdicts) {
                      });
 }
 
+AckOutcome Refusal(const state::AckTarget& target, std::string error) {
+  AckOutcome outcome;
+  outcome.queue_name = target.queue_name;
+  outcome.partition_name = target.partition_name;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
 bool WasSettled(const AckAnswer& answer, int64_t seq) {
   return answer.cursor && (seq < *answer.cursor || answer.settled.Get(seq - *answer.cursor));
 }

@@ -79,6 +79,9 @@ struct AckAnswer {
   std::vector<int64_t> dead;
 };
 
+// The outcome of an item that was refused, of the message that it means.
+AckOutcome Refusal(const state::AckTarget& target, std::string error);
+
 // Whether the message at `seq` had been settled before.
 bool WasSettled(const AckAnswer& answer, int64_t seq);
 
