@@ -120,3 +120,19 @@ def test_what_is_not_stored_takes_no_room(broker):
     assert push(broker, "q", 3) == ["queued", "queued", FULL]
     assert broker.request("DELETE", "/api/v1/resources/queues/q").status == 200
     assert push(broker, "q", 5) == ["queued"] * 5
+
+
+def test_a_cleared_range_does_not_count(broker):
+    push(broker, "q", 10)
+    take(broker, "q", 10)
+    push(broker, "q", 190)
+    assert broker.request("DELETE", "/api/v1/queues/q/clear").json()["count"] == 190
+    assert take(broker, "q", 1, "late") == [0]
+    push(broker, "q", 1)  # with this one it has 10 to consume, on both sides of the range
+    configure(broker, "q", maxSize=50)
+    configure(broker, "mark", maxSize=1)
+    for _ in range(2):  # full, and not full any more: the broker has looked again, at both
+        wait_until(lambda: push(broker, "mark", 1) == [FULL], 20)
+        take(broker, "mark", 10)
+        takes_again(broker, "mark")
+    assert push(broker, "q", 1) == ["queued"]
