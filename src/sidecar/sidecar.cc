@@ -27,9 +27,12 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_, options.hold_ms),
       names_(scheduler_),
+      fills_(scheduler_),
+      own_room_(PushLimits::kUntimedBytesMax),
       cache_(options.segment_cache_bytes),
       push_(
-          loop, scheduler_, names_, cache_, capacity, cipher, options.push, options.broker,
+          loop, scheduler_, names_, fills_, options.room != nullptr ? *options.room : own_room_,
+          cache_, capacity, cipher, options.push, options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id) {
             notices.Pushed(queue, partition, id);
           },
@@ -64,6 +67,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
   scheduler_.Add(renew_, Operation::kRenewLease, 1);
   scheduler_.Add(lookups_, Operation::kPop, 1);
   scheduler_.Add(names_, Operation::kPush, 1);
+  scheduler_.Add(fills_, Operation::kPush, 1);
 }
 
 Sidecar::~Sidecar() = default;
@@ -80,6 +84,7 @@ void Sidecar::Close(UniqueFunction<void()> done) {
   heartbeat_.Stop();
   slots_.Close([this, done = std::move(done)]() mutable {
     names_.Refuse(Status(Code::kShuttingDown));  // first: who asked waits again
+    fills_.Refuse(Status(Code::kShuttingDown));
     push_.Shutdown();
     ack_.Shutdown();
     renew_.Refuse(Status(Code::kShuttingDown));
@@ -140,6 +145,7 @@ void Sidecar::OnDown() {
     renew_.Refuse(Status(Code::kDatabaseUnavailable));
     lookups_.Refuse(Status(Code::kDatabaseUnavailable));
     names_.Refuse(Status(Code::kDatabaseUnavailable));
+    fills_.Refuse(Status(Code::kDatabaseUnavailable));
   }
   cache_.Clear();
   delivered_.Clear();

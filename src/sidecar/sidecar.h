@@ -42,6 +42,7 @@ struct SidecarOptions {
   int64_t away_after_ms = 1'000;
   ReplyRoom* replies = nullptr;  // of the process; none: without limit
   PeerHints* peers = nullptr;    // the other brokers; none: there are none
+  UntimedRoom* room = nullptr;   // of the process, for remembered ids; none: of the sidecar
 };
 
 // What a sidecar tells the others of its process.
@@ -101,6 +102,8 @@ class Sidecar {
   pg::Slots slots_;
   Scheduler scheduler_;
   Lookups names_;  // those that are not there are made here, one call at a time
+  Lookups fills_;  // what memories of ids are filled with
+  UntimedRoom own_room_;
   SegmentCache cache_;
   PushQueue push_;
   PopStateMachine pop_;
