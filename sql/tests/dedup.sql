@@ -166,7 +166,7 @@ BEGIN
     ASSERT v.status = 'queued';
     SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['untimed3'], NULL, ARRAY[0], ARRAY[4], p_known_untimed => true);
     ASSERT v.status = 'duplicate' AND v.base_seq = 5, 'behind what is known: ' || v;
-    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['untimed3'], NULL, ARRAY[6], ARRAY[10], p_known_untimed => true);
+    SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['untimed3'], NULL, ARRAY[6], ARRAY[11], p_known_untimed => true);
     ASSERT v.status = 'duplicate' AND v.base_seq = 5, 'before what is known: ' || v;
     SELECT * INTO STRICT v FROM test.push_segments(ARRAY[v_id], ARRAY['1'], ARRAY['untimed3'], NULL, ARRAY[0], ARRAY[11], p_known_untimed => true);
     ASSERT v.status = 'queued', 'the range is believed: ' || v;
