@@ -103,6 +103,9 @@ BEGIN
                 ORDER BY x.base_seq LIMIT 1024) s WINDOW w AS (ORDER BY s.base_seq)) g
     WHERE g.place = 1 OR g.ids < v_ids_max * 2;
     IF v_range.segments < p_segments AND v_range.ids < v_ids_max OR v_range.segments = 0 THEN RETURN false; END IF;
+    -- A run that was dropped may begin with the same segment, blank now: first that one goes.
+    IF EXISTS (SELECT FROM queen.dedup_runs r
+               WHERE r.partition_id = p_partition_id AND r.from_seq = v_range.from_seq AND r.level = 1) THEN RETURN false; END IF;
 
     SELECT array_agg(x.hash), array_agg(x.place) INTO v_hashes, v_places
     FROM (SELECT hashtextextended(t.txn COLLATE "C", v_seed) AS hash, (s.base_seq - v_range.from_seq + t.line - 1)::int AS place
@@ -128,7 +131,8 @@ BEGIN
     WHERE r.partition_id = p_partition_id AND r.level = p_level AND r.state = 'ready'
       AND NOT EXISTS (SELECT FROM queen.dedup_runs b
                       WHERE b.partition_id = p_partition_id AND b.level = p_level + 1 AND b.state = 'building')
-    HAVING count(*) >= 16 AND max(r.to_seq) - min(r.from_seq) < 2147483647;
+    HAVING count(*) >= 16 AND max(r.to_seq) - min(r.from_seq) < 2147483647
+    ON CONFLICT DO NOTHING;  -- one that is dropped has still to go
 END $$;
 
 -- One short step of what is to be done for the runs of all partitions: a range of hashes of a run that is being

@@ -160,6 +160,21 @@ BEGIN
     PERFORM test.check_found(v_id);
 END $$;
 
+-- So does clearing; and a run of the one segment that stays blank is made anew only after the old one has gone.
+DO $$
+DECLARE v_id int := test.partition('runs.cleared');
+BEGIN
+    FOR i IN 1..3 LOOP PERFORM test.push(v_id, 1, 'k' || i); PERFORM queen.index_untimed(v_id, 1); END LOOP;
+    PERFORM queen.clear_queue('runs.cleared', NULL, 0, NULL, NULL, 100);
+    ASSERT test.runs(v_id) = '1:0-1 dropped, 1:1-2 dropped, 1:2-3 dropped', test.runs(v_id);
+    ASSERT test.push(v_id, 1, 'k1') = 3;
+    PERFORM test.check_found(v_id, ARRAY['k2', 'k3']);
+    ASSERT NOT queen.index_untimed(v_id, 1), 'the place is taken';
+    PERFORM test.merge_all();
+    ASSERT queen.index_untimed(v_id, 1) AND test.runs(v_id) = '1:2-4', test.runs(v_id);
+    PERFORM test.check_found(v_id, ARRAY['k2', 'k3']);
+END $$;
+
 -- Deleting takes all of it.
 DO $$
 DECLARE v_id int := test.partition('runs.deleted');

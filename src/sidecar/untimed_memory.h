@@ -32,8 +32,8 @@ struct UntimedRoom {
 
 class UntimedMemory {
  public:
-  // Of so many ids a part is dropped or kept as a whole.
-  static constexpr size_t kIdsPerPart = 256 * 1024;
+  // Of so many ids a part is dropped or kept as a whole; each part is a look for every id.
+  static constexpr size_t kIdsPerPart = 1024 * 1024;
   // Behind a larger gap it begins anew.
   static constexpr int64_t kGapMax = 100'000;
 
