@@ -199,6 +199,8 @@ BEGIN
     END IF;
 
     DELETE FROM queen.dedup d WHERE d.partition_id = p_partition_id AND d.seq >= p_from AND d.seq < v_last;
+    UPDATE queen.dedup_runs r SET state = 'dropped'
+    WHERE r.partition_id = p_partition_id AND r.from_seq >= v_base AND r.to_seq <= v_last AND r.state <> 'dropped';
     DELETE FROM queen.segments s
     WHERE s.partition_id = p_partition_id AND s.base_seq >= v_base AND s.base_seq < v_last AND s.base_seq <> v_newest;
     UPDATE queen.segments s SET payloads = NULL, txns = NULL, meta = NULL

@@ -1,9 +1,11 @@
--- requires: ids, first_seq_at
+-- requires: ids, first_seq_at, dedup_runs
 -- Exact deduplication without a row per message. Let t be the time inside a transactionId that is
 -- a UUIDv7, c the created_at of the segment it is stored in, W the window. The id is left out of
--- queen.dedup iff |t - c| <= W; so an id is stored iff it is in queen.dedup or in a segment of its
+-- queen.dedup iff |t - c| <= W; so such an id is stored iff it is in queen.dedup or in a segment of its
 -- partition with t - W <= created_at <= t + W. The stored data carries this, so clock skew, several
 -- brokers and late replays do not matter. W must never change.
+-- An id without a time is stored iff find_untimed finds it, or it is in queen.dedup, where such ids were
+-- kept before there were runs.
 CREATE OR REPLACE FUNCTION queen.dedup_window()
 RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT interval '60 seconds' $$;
 
@@ -31,10 +33,13 @@ END $$;
 
 -- Where the transactionIds of p_txns (one per line, "" = none) are already stored in a partition.
 -- line counts from 0; seq and created_at are those of the stored message. Offsets from p_known_from
--- up to p_known_to, whole segments, are taken as free of them.
-CREATE OR REPLACE FUNCTION queen.find_transactions(p_partition_id int, p_txns text,
-                                                   p_known_from bigint, p_known_to bigint)
-RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE AS $$
+-- up to p_known_to, whole segments, are taken as free of them; of those without a time only with p_known_untimed.
+-- Without jit: the estimates are far above what there is.
+CREATE OR REPLACE FUNCTION queen.find_transactions(p_partition_id int, p_txns text, p_known_from bigint, p_known_to bigint,
+                                                   p_known_untimed boolean DEFAULT true)
+RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE plpgsql STABLE ROWS 1 SET jit = off AS $$
+BEGIN
+    RETURN QUERY
     WITH asked AS MATERIALIZED (
         SELECT u.txn COLLATE "C" AS txn, (u.line - 1)::int AS line, queen.uuid7_time(u.txn) AS t
         FROM string_to_table(p_txns, E'\n') WITH ORDINALITY AS u(txn, line) WHERE u.txn <> ''
@@ -69,6 +74,12 @@ RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE
         CROSS JOIN LATERAL (SELECT k.seq FROM queen.dedup k
                             WHERE k.partition_id = p_partition_id AND k.txn = a.txn OFFSET 0) d
         UNION
+        SELECT u.line, u.seq
+        FROM (SELECT array_agg(a.txn) AS txns, array_agg(a.line) AS lines FROM asked a WHERE a.t IS NULL) n
+        CROSS JOIN LATERAL queen.find_untimed(p_partition_id, n.txns, n.lines, CASE WHEN p_known_untimed THEN p_known_from ELSE 0 END,
+                                              CASE WHEN p_known_untimed THEN p_known_to ELSE 0 END) u
+        WHERE n.txns IS NOT NULL
+        UNION
         SELECT a.line, s.seq FROM asked a JOIN stored s ON s.txn = a.txn
         WHERE s.created_at BETWEEN a.t - queen.dedup_window() AND a.t + queen.dedup_window()
         UNION
@@ -89,5 +100,5 @@ RETURNS TABLE (line int, seq bigint, created_at timestamptz) LANGUAGE sql STABLE
         SELECT s.base_seq, s.count, s.created_at FROM queen.segments s
         WHERE s.partition_id = p_partition_id AND s.base_seq <= f.seq
         ORDER BY s.base_seq DESC LIMIT 1) g
-    WHERE f.seq < g.base_seq + g.count
-$$;
+    WHERE f.seq < g.base_seq + g.count;
+END $$;

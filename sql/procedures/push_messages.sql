@@ -8,6 +8,7 @@
 --                    all NULL when the segment has none
 --   p_known_froms .. the offsets whose transactionIds the caller has compared already: whole
 --                    segments, and for messages without a transactionId their ids
+--   p_known_untimed  whether that holds for ids without a time inside, too
 --   p_encrypted      whether the payloads are encrypted (NULL = none is), as the queue's option wants it
 -- REQUIRES: a transactionId appears once per partition in a call; p_encrypted is the same for all rows
 -- of a partition.
@@ -24,7 +25,8 @@ CREATE OR REPLACE FUNCTION queen.push_messages(
     p_broker bigint, p_n bigint, p_wait boolean,
     p_partitions int[], p_counts int[], p_payloads text[], p_txns text[], p_metas text[],
     p_txn_mins text[], p_txn_maxs text[], p_time_mins timestamptz[], p_time_maxs timestamptz[],
-    p_untimed boolean[], p_known_froms bigint[], p_known_tos bigint[], p_encrypted boolean[] DEFAULT NULL)
+    p_untimed boolean[], p_known_froms bigint[], p_known_tos bigint[], p_encrypted boolean[] DEFAULT NULL,
+    p_known_untimed boolean DEFAULT false)
 RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz, line int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,8 +69,10 @@ BEGIN
     FROM (SELECT i.ordinal::int, s.status, coalesce(n.base_seq + n.count, 0) + i.before AS seq,
                  greatest(v_now, n.created_at + n.count * interval '1 microsecond') + i.before * interval '1 microsecond' AS at,
                  s.status = 'queued' AND i.txn_min IS NOT NULL
-                 AND (EXISTS (SELECT FROM queen.dedup d WHERE d.partition_id = i.partition_id
-                              AND d.txn >= i.txn_min AND d.txn <= i.txn_max)
+                 AND (i.untimed AND (i.known_from > 0 OR n.base_seq >= i.known_to OR NOT p_known_untimed)
+                      OR i.time_min IS NOT NULL AND EXISTS (
+                          SELECT FROM queen.dedup d WHERE d.partition_id = i.partition_id
+                          AND d.txn >= i.txn_min AND d.txn <= i.txn_max)
                       OR n.base_seq >= i.known_to AND i.time_min - v_window <= n.created_at
                          AND queen.may_hold(i.partition_id, i.known_to, n.base_seq, i.time_min, i.time_max)
                       OR i.known_from > 0 AND i.time_min - v_window <= (
@@ -77,8 +81,8 @@ BEGIN
                           ORDER BY b.base_seq DESC LIMIT 1)
                          AND queen.may_hold(i.partition_id, 0, i.known_from - 1, i.time_min, i.time_max)) AS suspect
           FROM (SELECT u.*, sum(u.count) OVER (PARTITION BY u.partition_id ORDER BY u.ordinal) - u.count AS before
-                FROM unnest(p_partitions, p_counts, p_txn_mins, p_txn_maxs, p_time_mins, p_time_maxs, p_known_froms, p_known_tos)
-                     WITH ORDINALITY AS u(partition_id, count, txn_min, txn_max, time_min, time_max, known_from, known_to, ordinal)) i
+                FROM unnest(p_partitions, p_counts, p_txn_mins, p_txn_maxs, p_time_mins, p_time_maxs, p_untimed, p_known_froms, p_known_tos)
+                     WITH ORDINALITY AS u(partition_id, count, txn_min, txn_max, time_min, time_max, untimed, known_from, known_to, ordinal)) i
           LEFT JOIN queen.partitions p ON p.id = i.partition_id
           LEFT JOIN queen.queues q ON q.id = p.queue_id
           LEFT JOIN LATERAL (
@@ -94,7 +98,10 @@ BEGIN
         INTO v_dup_rows, v_dup_lines, v_dup_seqs, v_dup_times
         FROM unnest(v_suspects) AS u(ordinal)
         CROSS JOIN LATERAL queen.find_transactions(p_partitions[u.ordinal], p_txns[u.ordinal],
-                                                   p_known_froms[u.ordinal], p_known_tos[u.ordinal]) f;
+                                                   p_known_froms[u.ordinal], p_known_tos[u.ordinal], p_known_untimed) f;
+        IF p_wait THEN  -- no broker's memory stands before the search, and nobody else waits in this call
+            PERFORM queen.index_untimed(u.id) FROM (SELECT DISTINCT p_partitions[s] AS id FROM unnest(v_suspects) s WHERE p_untimed[s]) u;
+        END IF;
         IF v_dup_rows IS NOT NULL THEN
             PERFORM queen.await_standby();
             SELECT array_agg(CASE WHEN u.status <> 'queued' THEN u.status
@@ -113,10 +120,11 @@ BEGIN
              WITH ORDINALITY AS u(partition_id, count, payloads, txns, meta, time_min, time_max, untimed, ordinal)
         WHERE v_statuses[u.ordinal] = 'queued'
     ), log AS (
-        INSERT INTO queen.segments (partition_id, base_seq, count, created_at, payloads, txns, meta, time_min, time_max)
+        INSERT INTO queen.segments (partition_id, base_seq, count, created_at, payloads, txns, meta, time_min, time_max, untimed)
         SELECT a.partition_id, a.seq, a.count, a.at, a.payloads, a.txns, a.meta,
                CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_min, 'infinity') END,
-               CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_max, '-infinity') END
+               CASE WHEN a.txns IS NOT NULL THEN coalesce(a.time_max, '-infinity') END,
+               CASE WHEN a.txns IS NOT NULL THEN coalesce(a.untimed, false) END
         FROM appended a
     ), keyed AS (
         INSERT INTO queen.dedup (partition_id, txn, seq)
@@ -124,9 +132,8 @@ BEGIN
         FROM appended a
         CROSS JOIN LATERAL string_to_table(a.txns, E'\n') WITH ORDINALITY AS t(txn, line)
         CROSS JOIN LATERAL queen.uuid7_time(t.txn) AS inside
-        WHERE (a.untimed OR a.time_min < a.at - v_window OR a.time_max > a.at + v_window)
-          AND t.txn <> ''
-          AND (inside IS NULL OR inside NOT BETWEEN a.at - v_window AND a.at + v_window)
+        WHERE (a.time_min < a.at - v_window OR a.time_max > a.at + v_window)
+          AND inside NOT BETWEEN a.at - v_window AND a.at + v_window
     ), noted AS (
         INSERT INTO queen.batches (broker, n, partitions, base_seqs)
         SELECT p_broker, p_n, array_agg(a.partition_id), array_agg(a.seq)

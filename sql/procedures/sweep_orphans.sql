@@ -74,6 +74,17 @@ BEGIN
     GET DIAGNOSTICS v_step = ROW_COUNT;
     v_total := v_total + v_step;
     IF v_total >= p_limit THEN RETURN v_total; END IF;
+    DELETE FROM queen.dedup_hashes r WHERE (r.partition_id, r.from_seq, r.level, r.first_hash) IN (
+        SELECT x.partition_id, x.from_seq, x.level, x.first_hash FROM queen.dedup_hashes x
+        WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
+    GET DIAGNOSTICS v_step = ROW_COUNT;
+    v_total := v_total + v_step;
+    IF v_total >= p_limit THEN RETURN v_total; END IF;
+    DELETE FROM queen.dedup_runs r WHERE (r.partition_id, r.from_seq, r.level) IN (
+        SELECT x.partition_id, x.from_seq, x.level FROM queen.dedup_runs x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
+    GET DIAGNOSTICS v_step = ROW_COUNT;
+    v_total := v_total + v_step;
+    IF v_total >= p_limit THEN RETURN v_total; END IF;
     DELETE FROM queen.hidden_messages r WHERE (r.partition_id, r.from_seq) IN (
         SELECT x.partition_id, x.from_seq FROM queen.hidden_messages x WHERE x.partition_id = ANY (p_partitions) LIMIT p_limit - v_total);
     GET DIAGNOSTICS v_step = ROW_COUNT;

@@ -1,6 +1,6 @@
 -- requires: first_seq_at, is_tail
 -- Retention. Looks at the next p_partitions partitions behind p_after and removes segments whose messages
--- have all expired, oldest first, at most about p_limit messages a partition, their dedup rows with them:
+-- have all expired, oldest first, at most about p_limit messages a partition, their dedup rows and runs with them:
 --   retentionSeconds and maxWaitTimeSeconds by age; completedRetentionSeconds by age and when every group
 --   of the queue has passed (a group without progress counts with its start; no group, no deletion;
 --   that of a `queen tail` is none).
@@ -72,6 +72,9 @@ BEGIN
     DELETE FROM queen.hidden_messages h
     USING (SELECT v.id, max(v.seq_end) AS seq_end FROM unnest(v_victims, v_ends) AS v(id, seq_end) GROUP BY v.id) v
     WHERE h.partition_id = v.id AND h.to_seq <= v.seq_end;
+    UPDATE queen.dedup_runs r SET state = 'dropped'
+    FROM (SELECT v.id, max(v.seq_end) AS seq_end FROM unnest(v_victims, v_ends) AS v(id, seq_end) GROUP BY v.id) v
+    WHERE r.partition_id = v.id AND r.to_seq <= v.seq_end AND r.state <> 'dropped';
     DELETE FROM queen.segments s USING unnest(v_victims, v_bases, v_blanks) AS v(id, base, blank)
     WHERE s.partition_id = v.id AND s.base_seq = v.base AND NOT v.blank;
     GET DIAGNOSTICS removed = ROW_COUNT;

@@ -19,7 +19,7 @@ CREATE FUNCTION test.lines(p_count int, p_from int DEFAULT 0) RETURNS text LANGU
 -- push_messages with what the broker works out beside the lines.
 CREATE FUNCTION test.push_segments(p_partitions int[], p_payloads text[], p_txns text[] DEFAULT NULL,
     p_metas text[] DEFAULT NULL, p_known_froms bigint[] DEFAULT NULL, p_known_tos bigint[] DEFAULT NULL,
-    p_wait boolean DEFAULT true, p_broker bigint DEFAULT 1, p_n bigint DEFAULT NULL)
+    p_wait boolean DEFAULT true, p_broker bigint DEFAULT 1, p_n bigint DEFAULT NULL, p_known_untimed boolean DEFAULT false)
 RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz, line int) LANGUAGE sql AS $$
     SELECT r.* FROM (
         SELECT array_agg(cardinality(string_to_array(u.payloads, E'\n')) ORDER BY u.i) AS counts,
@@ -36,7 +36,7 @@ RETURNS TABLE (ordinal int, status text, base_seq bigint, created_at timestamptz
                    max(queen.uuid7_time(t)) AS time_max, bool_or(queen.uuid7_time(t) IS NULL) AS untimed
             FROM string_to_table(u.txns, E'\n') t WHERE t <> '') x) a
     CROSS JOIN LATERAL queen.push_messages(p_broker, p_n, p_wait, p_partitions, a.counts, p_payloads, a.txns, a.metas,
-        a.txn_mins, a.txn_maxs, a.time_mins, a.time_maxs, a.untimed, a.known_froms, a.known_tos) r
+        a.txn_mins, a.txn_maxs, a.time_mins, a.time_maxs, a.untimed, a.known_froms, a.known_tos, NULL, p_known_untimed) r
     ORDER BY r.ordinal, r.line $$;
 
 -- One segment of p_count documents {"n":..}; the offset of the first.

@@ -5,7 +5,7 @@ DO $$
 BEGIN
     ASSERT NOT EXISTS (SELECT FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
                        WHERE c.contype = 'f' AND t.relnamespace = 'queen'::regnamespace
-                         AND t.relname IN ('partitions', 'segments', 'dedup', 'progress', 'group_starts', 'dead_letters', 'batches')),
+                         AND t.relname IN ('partitions', 'segments', 'dedup', 'dedup_runs', 'dedup_hashes', 'progress', 'group_starts', 'dead_letters', 'batches')),
         'a foreign key on a hot table';
 END $$;
 

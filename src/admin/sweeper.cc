@@ -22,7 +22,8 @@ Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
              {"streams", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepStreams,
               &Sweeper::TakeStreams},
              {"minutes", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepMinutes,
-              &Sweeper::TakeMinutes}};
+              &Sweeper::TakeMinutes},
+             {"runs", intervals.runs_ms, kRunsPauseMaxMs, &Sweeper::StepRuns, &Sweeper::TakeRuns}};
 }
 
 void Sweeper::Start() {
@@ -163,6 +164,13 @@ pg::Batch Sweeper::StepMinutes() {
 
 Sweeper::Progress Sweeper::TakeMinutes(const pg::Rows& rows) {
   return {rows.Int4(0, 0), rows.Bool(0, 1)};
+}
+
+pg::Batch Sweeper::StepRuns() { return {storage::kMergeUntimed, pg::Params(0)}; }
+
+Sweeper::Progress Sweeper::TakeRuns(const pg::Rows& rows) {
+  const bool more = rows.Bool(0, 0);
+  return {more ? 1 : 0, more};
 }
 
 }  // namespace queen::admin

@@ -8,6 +8,8 @@
 //   aged       traces, dead letters and starts of groups whose queue never came, past their days
 //   streams    the state of streaming queries that were reset
 //   minutes    what brokers did, minute by minute, past its days
+//   runs       of the index over ids without a time inside: merged, and removed where they are
+//   replaced
 //
 // Each step is a short transaction with a limit: a long one would keep every old row of the
 // database alive. One step is in flight at a time, so sweeping never takes more than one connection
@@ -33,6 +35,7 @@ struct SweepIntervals {
   // Of batches: longer than any broker may take to come back and ask what became of one.
   int32_t batch_age_s = 600;
   int64_t aged_ms = 60'000;
+  int64_t runs_ms = 500;
   // How long these are kept; 0: for ever.
   int32_t trace_days = 30;
   int32_t dead_letter_days = 365;
@@ -46,6 +49,7 @@ class Sweeper {
   static constexpr int kStepsPerTurn = 50;
   // A pass that found nothing doubles the pause before the next, up to this.
   static constexpr int64_t kIdlePauseMaxMs = 30'000;
+  static constexpr int64_t kRunsPauseMaxMs = 4'000;  // the same for runs
   static constexpr int32_t kRowsPerStep = 5'000;
   static constexpr int32_t kKeysPerStep = 500;  // of progress
   static constexpr int64_t kStepsPerThorough = 360;
@@ -89,6 +93,8 @@ class Sweeper {
   Progress TakeStreams(const pg::Rows& rows);
   pg::Batch StepMinutes();
   Progress TakeMinutes(const pg::Rows& rows);
+  pg::Batch StepRuns();
+  Progress TakeRuns(const pg::Rows& rows);
 
   void Next();
   void OnStep(Sweep& sweep, const pg::BatchResult& result);

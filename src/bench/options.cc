@@ -111,7 +111,7 @@ constexpr std::array kRows = {
         IntOption{&Options::partitions_per_pop, 1, kBatchMax}, "most partitions per pop"},
     Row{"--groups", kDrain, IntOption{&Options::groups, 1, 1'000},
         "consumer groups, which each get every message"},
-    Row{"--fill", kDrain, IntOption{&Options::fill, 0, kMessagesMax},
+    Row{"--fill", kPush | kDrain, IntOption{&Options::fill, 0, kMessagesMax},
         "messages pushed before the measurement"},
     Row{"--with-push", kDrain, FlagOption{&Options::with_push},
         "push and drain at once, as fast as the broker answers"},
@@ -130,6 +130,8 @@ constexpr std::array kRows = {
         "bytes per payload"},
     Row{"--no-transaction-ids", kAll, FlagOption{&Options::no_transaction_ids},
         "push without transactionId"},
+    Row{"--ids", kAll, TextOption{&Options::ids},
+        "what transactionIds are: v7 (UUIDv7), v4 (UUIDv4) or key (order-..)"},
     Row{"--no-verify", kPush, FlagOption{&Options::no_verify},
         "do not drain the queue afterwards to see that everything is there"},
     Row{"--interval", kPush | kDrain | kE2e | kSoak,
@@ -157,6 +159,7 @@ Options DefaultsOf(Scenario scenario) {
   switch (scenario) {
     case Scenario::kPush:
       options.producers = 32;
+      options.fill = 0;
       break;
     case Scenario::kDrain:
       break;
@@ -298,6 +301,9 @@ std::string Contradiction(const Options& options) {
   if (options.scenario == Scenario::kE2e && options.messages > 0 && !options.idle) {
     return "--messages goes with --idle";
   }
+  if (std::ranges::find(kIdKindNames, options.ids) == kIdKindNames.end()) {
+    return fmt::format("--ids must be v7, v4 or key, not \"{}\"", options.ids);
+  }
   return "";
 }
 
@@ -306,6 +312,11 @@ Answer Mistake(std::string_view what, std::string_view help) {
 }
 
 }  // namespace
+
+IdKind IdKindOf(const Options& options) {
+  const auto* const name = std::ranges::find(kIdKindNames, options.ids);
+  return static_cast<IdKind>(name - kIdKindNames.begin());
+}
 
 std::string_view NameOf(Scenario scenario) {
   return std::ranges::find(kScenarios, scenario, &ScenarioInfo::scenario)->name;

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "bench/transaction_ids.h"
+
 namespace queen::bench {
 
 enum class Scenario { kPush, kDrain, kE2e, kPopWave, kPartitions, kSoak };
@@ -36,6 +38,7 @@ struct Options {
   int64_t partitions = 100;
   int64_t payload_bytes = 200;
   bool no_transaction_ids = false;
+  std::string ids = "v7";  // one of kIdKindNames
   bool no_verify = false;
 
   int64_t producers = 8;
@@ -57,6 +60,8 @@ struct Options {
   int64_t operations = 5'000;
   bool hold_transaction = false;
 };
+
+IdKind IdKindOf(const Options& options);
 
 // A command line that asks for nothing to be run: help (exit code 0), or a mistake (2).
 struct Answer {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/uuid.h"
 #include "bench/client.h"
 #include "bench/push_request.h"
 #include "bench/replies.h"
@@ -87,7 +86,7 @@ class Producers::Producer final : public Client::Listener {
                       .partition = partition,
                       .seq = seq,
                       .sent_us = due_us_},
-                     MakeUuidV7());
+                     all_.workload_.ids.Next());
       }
     }
   }

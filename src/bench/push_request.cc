@@ -8,7 +8,6 @@ namespace queen::bench {
 namespace {
 
 constexpr size_t kPartitionDigits = 7;
-constexpr size_t kUuidBytes = 36;
 
 void WritePartition(char* out, uint32_t partition) {
   *out = 'p';
@@ -38,7 +37,7 @@ PushRequest::PushRequest(const Target& target, const Shape& shape) {
     if (shape.transaction_ids) {
       body += R"(,"transactionId":")";
       item.transaction_id = body.size();
-      body.append(kUuidBytes, '0').append(R"(")");
+      body.append(kTransactionIdBytes, '0').append(R"(")");
     }
     body += R"(,"payload":)";
     item.stamp = body.size() + kStampOffset;
@@ -57,10 +56,12 @@ PushRequest::PushRequest(const Target& target, const Shape& shape) {
   }
 }
 
-void PushRequest::Set(size_t index, const Stamp& stamp, const Uuid& transaction_id) {
+void PushRequest::Set(size_t index, const Stamp& stamp, std::string_view transaction_id) {
   const Item& item = items_[index];
   WritePartition(bytes_.data() + item.partition, stamp.partition);
-  if (item.transaction_id != 0) transaction_id.Format(bytes_.data() + item.transaction_id);
+  if (item.transaction_id != 0) {
+    transaction_id.copy(bytes_.data() + item.transaction_id, kTransactionIdBytes);
+  }
   WriteStamp(bytes_.data() + item.stamp, stamp);
 }
 

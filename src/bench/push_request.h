@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/uuid.h"
 #include "bench/payload.h"
 #include "bench/target.h"
+#include "bench/transaction_ids.h"
 
 namespace queen::bench {
 
@@ -31,7 +31,8 @@ class PushRequest {
   size_t size() const { return items_.size(); }
 
   // Writes item `index` anew.
-  void Set(size_t index, const Stamp& stamp, const Uuid& transaction_id);
+  // REQUIRES: transaction_id has kTransactionIdBytes, or the shape is without
+  void Set(size_t index, const Stamp& stamp, std::string_view transaction_id);
 
   // The request. Valid until the next Set.
   std::string_view bytes() const { return bytes_; }

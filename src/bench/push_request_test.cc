@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/json_reader.h"
+#include "base/uuid.h"
 
 namespace queen::bench {
 namespace {
@@ -68,7 +71,7 @@ TEST(PayloadTest, AnotherOrderOfKeysAndWhiteSpaceIsTheSamePayload) {
 TEST(PushRequestTest, EveryItemIsWrittenWhereItBelongs) {
   PushRequest request(Local(), {.queue = "a \"queue\"", .batch = 3, .payload_bytes = 150});
   ASSERT_EQ(request.size(), 3u);
-  const Uuid id = MakeUuidV7();
+  const std::string id = MakeUuidV7().ToString();
   Stamp stamp = kStamp;
   for (size_t i = 0; i < 3; ++i) {
     stamp.seq = static_cast<uint32_t>(i);
@@ -79,7 +82,7 @@ TEST(PushRequestTest, EveryItemIsWrittenWhereItBelongs) {
   for (size_t i = 0; i < 3; ++i) {
     stamp.seq = static_cast<uint32_t>(i);
     EXPECT_EQ(items[i].partition, "\"" + PartitionName(stamp.partition) + "\"");
-    EXPECT_EQ(items[i].transaction_id, "\"" + id.ToString() + "\"");
+    EXPECT_EQ(items[i].transaction_id, "\"" + id + "\"");
     EXPECT_EQ(items[i].payload.size(), 150u);
     EXPECT_EQ(ReadStamp(items[i].payload), stamp);
   }
@@ -89,10 +92,22 @@ TEST(PushRequestTest, EveryItemIsWrittenWhereItBelongs) {
 
 TEST(PushRequestTest, TransactionIdsCanBeLeftOut) {
   PushRequest request(Local(), {.queue = "a \"queue\"", .transaction_ids = false});
-  request.Set(0, kStamp, Uuid{});
+  request.Set(0, kStamp, "");
   const std::vector<Item> items = ItemsOf(request.bytes());
   EXPECT_EQ(items[0].transaction_id, "");
   EXPECT_EQ(ReadStamp(items[0].payload), kStamp);
+}
+
+TEST(TransactionIdsTest, EachKindIsNewEveryTimeAndOfOneWidth) {
+  for (const IdKind kind : {IdKind::kV7, IdKind::kV4, IdKind::kKey}) {
+    TransactionIds ids(kind, 7);
+    std::set<std::string> seen;
+    for (int i = 0; i < 1'000; ++i) seen.emplace(ids.Next());
+    EXPECT_EQ(seen.size(), 1'000u);
+    EXPECT_EQ(seen.begin()->size(), kTransactionIdBytes);
+    const auto uuid = Uuid::Parse(*seen.begin());
+    EXPECT_EQ(uuid ? uuid->version() : 0, kind == IdKind::kV7 ? 7 : kind == IdKind::kV4 ? 4 : 0);
+  }
 }
 
 TEST(TargetTest, UrlsAreTakenApart) {

@@ -1,5 +1,8 @@
-// push: every connection pushes as fast as it is answered, for so many seconds or messages. Then
+// push: every connection pushes as fast as it is answered, for so many seconds or messages, to a
+// queue that may have been filled before. Then
 // the queue is drained, unmeasured, to see that everything is there, once and in order.
+#include <algorithm>
+
 #include "bench/measurement.h"
 #include "bench/phases.h"
 #include "bench/scenarios.h"
@@ -10,6 +13,20 @@ namespace {
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int64_t kVerifyConnections = 8;
 constexpr int64_t kVerifyBatch = 1'000;
+constexpr int64_t kFillConnections = 4;
+constexpr int64_t kFillBatch = 1'000;
+
+// False: it could not be done.
+bool FillFirst(Workload& workload) {
+  const Options& options = workload.run.options();
+  if (options.fill == 0) return true;
+  Producers::Shape shape = ProducerShape(options);
+  shape.connections = std::min(shape.connections, kFillConnections);
+  shape.batch = kFillBatch;
+  shape.partitions_per_push = 1;
+  Producers producers(workload, shape);
+  return producers.Open() && Fill(workload, producers, options.fill, kFillBatch);
+}
 
 // False: the broker could not be asked.
 bool Verify(Workload& workload) {
@@ -28,7 +45,7 @@ void RunPush(Run& run, Resources& resources, Report& report) {
   Workload workload(run, run.queue(), options.producers, options.partitions, 1);
   Stats stats;
   Producers producers(workload, ProducerShape(options));
-  if (!producers.Open()) return;
+  if (!producers.Open() || !FillFirst(workload)) return;
 
   run.progress().Begin("push", &workload.ledger);
   const bool counted = options.messages > 0;

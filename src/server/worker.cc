@@ -68,6 +68,7 @@ sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::Connect
   options.transaction.items_waiting_max = config.sidecar.transaction_items_max;
   options.pop.pops_max = static_cast<size_t>(config.sidecar.pops_max);
   options.replies = &shared.reply_room;
+  options.room = &shared.untimed_room;
   options.pop.bytes_max = config.pop.bytes_max;
   options.pop.idle_groups_max = static_cast<size_t>(config.pop.idle_groups_max);
   options.pop.idle_group_ms = config.pop.idle_group_ms;

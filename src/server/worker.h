@@ -49,6 +49,7 @@ struct Shared {
   const std::shared_ptr<http::Budgets> budgets;
   mutable ReplyRoom reply_room;
   mutable engine::Generation generation;
+  mutable sidecar::UntimedRoom untimed_room{sidecar::PushLimits::kUntimedBytesMax};
   sidecar::Shards shards;
   mutable observe::Metrics metrics;                 // worker i is writer i
   const std::unique_ptr<observe::Tracing> tracing;  // null: no spans are exported

@@ -20,13 +20,14 @@ size_t BytesOf(const PushItem& item) {
 
 }  // namespace
 
-PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
-                     state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-                     const PushLimits& limits, int64_t broker, Announce announce, Born born,
-                     PushDetour detour)
+PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, Lookups& fills,
+                     UntimedRoom& room, SegmentCache& cache, state::QueueCapacity& capacity,
+                     const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
+                     Announce announce, Born born, PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
       names_(names),
+      untimed_(fills, room),
       cache_(cache),
       capacity_(capacity),
       cipher_(cipher),
@@ -147,7 +148,7 @@ PushQueue::Partition& PushQueue::PartitionOf(std::string_view queue, std::string
   key_ += name;
   const auto known = partitions_.find(key_);
   if (known != partitions_.end()) return *known->second;
-  auto made = std::make_unique<Partition>();
+  auto made = std::make_unique<Partition>(untimed_.room());
   made->queue = queue;
   made->name = name;
   made->idle_since_ms = loop_.NowMillis();
@@ -190,13 +191,19 @@ void PushQueue::BecomeIdle(Partition& partition) {
   }
   while (idle_.size() + long_idle_.size() > limits_.idle_partitions_max) {
     std::list<Partition*>& list = long_idle_.empty() ? idle_ : long_idle_;
-    const Partition* oldest = list.front();
+    Partition* const oldest = list.front();
     list.pop_front();
+    ForgetIds(*oldest);
     key_ = oldest->queue;
     key_ += '\0';
     key_ += oldest->name;
     partitions_.erase(key_);
   }
+}
+
+void PushQueue::ForgetIds(Partition& partition) {
+  partition.memory.Clear();
+  untimed_.Forget(partition.untimed);
 }
 
 void PushQueue::ListIdle(Partition& partition, std::list<Partition*>& list) {
@@ -206,7 +213,7 @@ void PushQueue::ListIdle(Partition& partition, std::list<Partition*>& list) {
 
 void PushQueue::Forget() {
   for (auto& [key, partition] : partitions_) {
-    partition->memory.Clear();
+    ForgetIds(*partition);
     if (partition->state != State::kInFlight) partition->id.reset();
   }
   for (Partition* partition : ready_) {
@@ -283,6 +290,29 @@ void PushQueue::TakeGroups(Partition& partition, Batch& batch) {
   batch.parts.push_back(std::move(part));
 }
 
+// The offsets that none of the segment's ids is stored at, for certain.
+std::pair<int64_t, int64_t> PushQueue::KnownRange(const Partition& partition,
+                                                  const PushSegment& segment) {
+  constexpr std::pair<int64_t, int64_t> kNothing = {0, 0};
+  const DedupMemory& timed = partition.memory;
+  const UntimedMemory& untimed = partition.untimed.memory;
+  const auto is_new = [&](std::string_view txn) {
+    // An id of a message in this very partition may be meant: memory does not know those.
+    const auto message = DecodeMessageId(*Uuid::Parse(txn));
+    return timed.IsNew(txn) && (!message || message->partition != *partition.id);
+  };
+  if (!std::all_of(segment.timed_txns.begin(), segment.timed_txns.end(), is_new) ||
+      !std::all_of(segment.untimed_hashes.begin(), segment.untimed_hashes.end(),
+                   [&](uint64_t hash) { return untimed.IsNew(hash); })) {
+    return kNothing;
+  }
+  if (segment.untimed_hashes.empty()) return {timed.from(), timed.to()};
+  if (segment.timed_txns.empty()) return {untimed.from(), untimed.to()};
+  const int64_t from = std::max(timed.from(), untimed.from());
+  const int64_t to = std::min(timed.to(), untimed.to());
+  return from < to ? std::pair(from, to) : kNothing;
+}
+
 void PushQueue::SendBatch() {
   auto batch = std::make_shared<Batch>();
   batch->n = ++next_batch_;
@@ -307,16 +337,10 @@ void PushQueue::SendBatch() {
   for (size_t p = 0; p < batch->parts.size(); ++p) {
     const Batch::Part& part = batch->parts[p];
     const PartitionId id = *part.partition->id;
-    const DedupMemory& memory = part.partition->memory;
     for (size_t s = 0; s < part.work.segments.size(); ++s) {
       const PushSegment& segment = part.work.segments[s];
-      const bool all_new = std::all_of(
-          segment.timed_txns.begin(), segment.timed_txns.end(), [&](std::string_view txn) {
-            // An id of a message in this very partition may be meant: memory does not know those.
-            const auto message = DecodeMessageId(*Uuid::Parse(txn));
-            return memory.IsNew(txn) && (!message || message->partition != id);
-          });
-      params.Add(id, segment, all_new ? memory.from() : 0, all_new ? memory.to() : 0);
+      const auto [known_from, known_to] = KnownRange(*part.partition, segment);
+      params.Add(id, segment, known_from, known_to);
       batch->segments.emplace_back(p, s);
     }
   }
@@ -367,6 +391,8 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       // First: the ids are slices of the callers' requests, which a decided call may have given up.
       batch.parts[p].partition->memory.Append(segment.segment->base_seq, segment.segment->count,
                                               segment.timed_txns);
+      untimed_.OnStored(batch.parts[p].partition->untimed, id, segment.segment->base_seq,
+                        segment.segment->count, segment.untimed_hashes);
       DecideQueued(work, segment);
       cache_.Put(segment.segment);
     } else if (status == "duplicate") {
@@ -396,7 +422,7 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {
       partition.id.reset();
-      partition.memory.Clear();
+      ForgetIds(partition);
     }
     if (trouble[p] == "busy") {
       Pause(partition);

@@ -39,6 +39,7 @@
 #include "sidecar/push_buffer.h"
 #include "sidecar/scheduler.h"
 #include "sidecar/segment_cache.h"
+#include "sidecar/untimed_keeper.h"
 #include "state/queue_capacity.h"
 
 namespace queen::sidecar {
@@ -51,6 +52,8 @@ struct PushLimits {
   size_t bytes_waiting_max = size_t{256} << 20;
   int64_t deadline_ms = 30'000;         // from arrival to "503, try again"
   size_t idle_partitions_max = 50'000;  // remembered with their id and dedup memory
+  // Of a process: what is remembered of ids without a time inside, some 12 bytes each.
+  static constexpr size_t kUntimedBytesMax = size_t{128} << 20;
 };
 
 // The way around PostgreSQL. Without a buffer a push is refused while no connection is up.
@@ -70,11 +73,12 @@ class PushQueue final : public Scheduler::Source {
   // Called when a push has made its queue, before anything is pushed to it.
   using Born = UniqueFunction<void(std::string_view queue)>;
 
-  // New partitions are made through `names`.
-  PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, SegmentCache& cache,
-            state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-            const PushLimits& limits, int64_t broker, Announce announce, Born born,
-            PushDetour detour = {});
+  // New partitions are made through `names`, memories filled through `fills` in the room of the
+  // process.
+  PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, Lookups& fills, UntimedRoom& room,
+            SegmentCache& cache, state::QueueCapacity& capacity,
+            const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
+            Announce announce, Born born, PushDetour detour = {});
 
   void Submit(PushRequest request);
 
@@ -100,6 +104,7 @@ class PushQueue final : public Scheduler::Source {
   enum class State { kIdle, kUnresolved, kResolving, kReady, kInFlight, kPaused, kAside };
 
   struct Partition {
+    explicit Partition(UntimedRoom& room) : untimed(room) {}
     std::string queue;
     std::string name;
     std::optional<PartitionId> id;
@@ -108,6 +113,7 @@ class PushQueue final : public Scheduler::Source {
     State state = State::kIdle;
     std::deque<PushGroup> groups;
     DedupMemory memory;
+    UntimedKeeper::Entry untimed;
     int64_t pause_ms = 0;                        // of the last pause, 0 when it was not busy
     std::list<Partition*>* idle_list = nullptr;  // that it is in; nullptr: it has work
     std::list<Partition*>::iterator idle_place;
@@ -132,10 +138,13 @@ class PushQueue final : public Scheduler::Source {
   void Enqueue(Partition& partition);
   void BecomeIdle(Partition& partition);
   void ListIdle(Partition& partition, std::list<Partition*>& list);
+  void ForgetIds(Partition& partition);
   void Retake(Partition& partition, std::vector<PushGroup> groups);
 
   void SendBatch();
   void TakeGroups(Partition& partition, Batch& batch);
+  static std::pair<int64_t, int64_t> KnownRange(const Partition& partition,
+                                                const PushSegment& segment);
   void OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   void OnAnswered(Batch& batch, const pg::Rows& rows);
   void FinishPartition(Partition& partition, PushWork& work);
@@ -193,6 +202,7 @@ class PushQueue final : public Scheduler::Source {
   Loop& loop_;
   Scheduler& scheduler_;
   Lookups& names_;
+  UntimedKeeper untimed_;
   SegmentCache& cache_;
   state::QueueCapacity& capacity_;
   const storage::PayloadCipher& cipher_;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <iterator>
 
+#include "base/keyed_hash.h"
 #include "storage/txn_time.h"
 
 namespace queen::sidecar {
@@ -55,7 +56,7 @@ class SegmentBuilder {
     if (txn > made_.txn_max) made_.txn_max = txn;
     const auto time = storage::TimeInside(txn);
     if (!time) {
-      made_.untimed = true;
+      made_.untimed_hashes.push_back(KeyedHash(txn));
       return;
     }
     made_.timed_txns.push_back(txn);
@@ -186,7 +187,7 @@ void PushParams::Add(PartitionId partition, const PushSegment& push, int64_t kno
   AddTextOrNull(txn_maxs_, push.txn_max);
   AddTimeOrNull(time_mins_, push.time_min);
   AddTimeOrNull(time_maxs_, push.time_max);
-  untimed_.Add(push.untimed);
+  untimed_.Add(!push.untimed_hashes.empty());
   known_froms_.Add(known_from);
   known_tos_.Add(known_to);
   encrypted_.Add(push.encrypted);
@@ -200,10 +201,11 @@ void PushParams::TakeSegments(pg::Params& params) {
 }
 
 pg::Params PushParams::Take(int64_t broker, int64_t n) && {
-  pg::Params params(16);
+  pg::Params params(17);
   params.Int8(broker).Int8(n).Bool(false);
   TakeSegments(params);
   params.Add(std::move(known_froms_)).Add(std::move(known_tos_)).Add(std::move(encrypted_));
+  params.Bool(true);  // what is known holds for every kind of id
   return params;
 }
 

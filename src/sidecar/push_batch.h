@@ -51,9 +51,9 @@ struct PushSegment {
   std::string_view txn_min;
   std::string_view txn_max;
   std::vector<std::string_view> timed_txns;
+  std::vector<uint64_t> untimed_hashes;  // of the others (KeyedHash)
   std::optional<int64_t> time_min;
   std::optional<int64_t> time_max;
-  bool untimed = false;
   bool encrypted = false;
 };
 

@@ -70,7 +70,7 @@ void PushQueue::OnCommitted(Batch& batch, const pg::Rows& rows) {
       stored.pop_front();
       DecideQueued(part.work, segment);
     }
-    part.partition->memory.Clear();
+    ForgetIds(*part.partition);
     FinishPartition(*part.partition, part.work);
   }
 }

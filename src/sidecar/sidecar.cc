@@ -28,10 +28,13 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
       slots_(loop, options.connect, options.slots),
       scheduler_(loop, slots_, options.hold_ms),
       names_(scheduler_),
+      fills_(scheduler_),
+      own_room_(PushLimits::kUntimedBytesMax),
       cache_(options.segment_cache_bytes),
       lanes_(generation_, options.lanes_max, options.lane_segments_max),
       push_(
-          loop, scheduler_, names_, cache_, capacity, cipher, options.push, options.broker,
+          loop, scheduler_, names_, fills_, options.room != nullptr ? *options.room : own_room_,
+          cache_, capacity, cipher, options.push, options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id,
                      const std::vector<engine::SegmentSpan>& segments) {
             notices.Pushed(queue, partition, id, segments);
@@ -67,6 +70,7 @@ Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredInde
   scheduler_.Add(renew_, Operation::kRenewLease, 1);
   scheduler_.Add(lookups_, Operation::kPop, 1);
   scheduler_.Add(names_, Operation::kPush, 1);
+  scheduler_.Add(fills_, Operation::kPush, 1);
 }
 
 Sidecar::~Sidecar() = default;
@@ -83,6 +87,7 @@ void Sidecar::Close(UniqueFunction<void()> done) {
   heartbeat_.Stop();
   slots_.Close([this, done = std::move(done)]() mutable {
     names_.Refuse(Status(Code::kShuttingDown));  // first: who asked waits again
+    fills_.Refuse(Status(Code::kShuttingDown));
     push_.Shutdown();
     ack_.Shutdown();
     renew_.Refuse(Status(Code::kShuttingDown));
@@ -143,6 +148,7 @@ void Sidecar::OnDown() {
     renew_.Refuse(Status(Code::kDatabaseUnavailable));
     lookups_.Refuse(Status(Code::kDatabaseUnavailable));
     names_.Refuse(Status(Code::kDatabaseUnavailable));
+    fills_.Refuse(Status(Code::kDatabaseUnavailable));
   }
   generation_.Advance();
   cache_.Clear();

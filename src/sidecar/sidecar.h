@@ -45,6 +45,9 @@ struct SidecarOptions {
   engine::Generation* generation = nullptr;  // of the process
   size_t lanes_max = 100'000;
   size_t lane_segments_max = 1'000'000;  // listed in them all
+  ReplyRoom* replies = nullptr;  // of the process; none: without limit
+  PeerHints* peers = nullptr;    // the other brokers; none: there are none
+  UntimedRoom* room = nullptr;   // of the process, for remembered ids; none: of the sidecar
 };
 
 // What a sidecar tells the others of its process.
@@ -108,6 +111,8 @@ class Sidecar {
   pg::Slots slots_;
   Scheduler scheduler_;
   Lookups names_;  // those that are not there are made here, one call at a time
+  Lookups fills_;  // what memories of ids are filled with
+  UntimedRoom own_room_;
   SegmentCache cache_;
   engine::LaneCache lanes_;
   engine::DatabaseClock clock_;

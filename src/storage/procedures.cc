@@ -48,10 +48,18 @@ const pg::Statement kFindFamily{"find_family",
 const pg::Statement kPushMessages{
     "push_messages",
     "SELECT ordinal, status, base_seq, created_at, line FROM queen.push_messages("
-    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
     {kInt8, kInt8, kBool, kInt4Array, kInt4Array, kTextArray, kTextArray, kTextArray, kTextArray,
      kTextArray, kTimestampTzArray, kTimestampTzArray, kBoolArray, kInt8Array, kInt8Array,
-     kBoolArray}};
+     kBoolArray, kBool}};
+
+const pg::Statement kLoadIds{"load_ids",
+                             "SELECT base_seq, count, txns FROM queen.load_ids($1, $2, $3)",
+                             {kInt4, kInt8, kInt8}};
+
+const pg::Statement kIndexUntimed{"index_untimed", "SELECT queen.index_untimed($1)", {kInt4}};
+
+const pg::Statement kMergeUntimed{"merge_untimed", "SELECT queen.merge_untimed()", {}};
 
 const pg::Statement kResolveBatch{
     "resolve_batch",

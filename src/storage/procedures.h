@@ -28,9 +28,14 @@ extern const pg::Statement kRequireDatabase;
 extern const pg::Statement kFindFamily;
 
 // broker, n, wait, partitions, counts, payloads, txns, metas, txn_mins, txn_maxs, time_mins,
-// time_maxs, untimed, known_froms, known_tos, encrypted
+// time_maxs, untimed, known_froms, known_tos, encrypted, known_untimed
 //   -> ordinal, status, base_seq, created_at, line
 extern const pg::Statement kPushMessages;
+// partition, from or NULL, to -> base_seq, count, txns of whole segments; txns NULL: no ids without
+// a time inside
+extern const pg::Statement kLoadIds;
+// partition -> whether something was indexed
+extern const pg::Statement kIndexUntimed;
 // broker, n -> committed, partitions, base_seqs, created_ats; after an unknown end: once it has
 // answered "not committed", that batch never will be
 extern const pg::Statement kResolveBatch;
@@ -146,6 +151,8 @@ extern const pg::Statement kCountTraceNames;
 extern const pg::Statement kSweepProgress;
 // after, partitions, limit -> removed, blanked, messages, next_after
 extern const pg::Statement kSweepSegments;
+// -> whether there was anything to do for the runs of ids without a time inside
+extern const pg::Statement kMergeUntimed;
 // age in seconds, limit -> removed
 extern const pg::Statement kSweepBatches;
 // limit -> removed, more

@@ -9,7 +9,7 @@ import pytest
 
 from support.acks import ack_of
 
-HOT = ("segments", "progress", "batches", "dedup", "dead_letters", "group_starts")
+HOT = ("segments", "progress", "batches", "dedup", "dedup_hashes", "dead_letters", "group_starts")
 NOTE = """
     CREATE TABLE public.updates (what text, statement text);
     CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$

@@ -53,14 +53,17 @@ RULES = (
           'tests/e2e/test_neighbours.py::test_an_ack_does_not_wait_for_a_batch_that_hangs'), 'timed out'),
 
     Rule('memory_is_compared', 'The broker vouches for the offsets its memory covers only for ids it has compared.',
-         (Edit('src/sidecar/push.cc', 'return memory.IsNew(txn) && (!message || message->partition != id);',
-               'return txn == txn && (!message || message->partition != id);'),),
+         (Edit('src/sidecar/push.cc', 'return timed.IsNew(txn) && (!message || message->partition != *partition.id);',
+               'return txn == txn && (!message || message->partition != *partition.id);'),),
+         (BROKER + 'test_memory_only_says_what_need_not_be_asked',), "'queued', 'queued'"),
+    Rule('untimed_memory_is_compared', 'The same for ids without a time.',
+         (Edit('src/sidecar/push.cc', '{ return untimed.IsNew(hash); }', '{ return untimed.IsNew(hash) || !untimed.empty(); }'),),
          (BROKER + 'test_memory_only_says_what_need_not_be_asked',), "'queued', 'queued'"),
     Rule('lost_connection_segments', 'A lost connection drops the segments in memory.',
          (Edit('src/sidecar/sidecar.cc', '  cache_.Clear();\n', ''),), (BROKER + 'test_a_lost_connection_drops_the_segments_in_memory',), "'after'"),
     Rule('lost_connection_ids', 'A lost connection drops the remembered transactionIds.',
          (Edit('src/sidecar/push.cc', '''  for (auto& [key, partition] : partitions_) {
-    partition->memory.Clear();
+    ForgetIds(*partition);
 ''', '''  for (auto& [key, partition] : partitions_) {
 '''),), (BROKER + 'test_a_lost_connection_drops_the_ids_in_memory',), "'queued' == 'duplicate'"),
 

@@ -4,6 +4,7 @@ from rule import Edit, Rule
 
 PUSH = 'sql/procedures/push_messages.sql'
 DEDUP = 'sql/procedures/dedup.sql'
+RUNS = 'sql/procedures/dedup_runs.sql'
 
 LOCK = Edit(PUSH, '        PERFORM queen.lock_partitions(p_partitions);\n', '        NULL;\n')
 TRANSACTION_LEVEL = "IF current_setting('transaction_isolation') <> 'read committed' THEN"
@@ -69,8 +70,22 @@ RULES = (
          (Edit(PUSH, 'inside NOT BETWEEN a.at - v_window AND a.at + v_window',
                'inside NOT BETWEEN a.at - 2 * v_window AND a.at + 2 * v_window'),),
          ('contract/dedup',), '-00:01:00.001'),
-    Rule('dedup_untimed', 'Ids without a time are in the side table.',
-         (Edit(PUSH, 'AND (inside IS NULL OR inside NOT BETWEEN', 'AND (inside NOT BETWEEN'),), ('contract/dedup',), r'\(1,queued,3,'),
+    Rule('dedup_untimed', 'Ids without a time are searched for wherever the caller does not know them.',
+         (Edit(PUSH, 'i.untimed AND (i.known_from > 0 OR n.base_seq >= i.known_to OR NOT p_known_untimed)', 'false'),),
+         ('contract/dedup',), r'\(1,queued,3,'),
+    Rule('untimed_before_known', 'Also before what the caller knows.',
+         (Edit(PUSH, '(i.known_from > 0 OR n.base_seq >= i.known_to', '(n.base_seq >= i.known_to'),), ('contract/dedup',), 'before what is known: .*queued'),
+    Rule('untimed_known_said', 'A caller that says nothing of them has not compared them: brokers of the release before.',
+         (Edit(PUSH, ' OR NOT p_known_untimed)', ')'),), ('contract/dedup',), 'assertion failed'),
+    Rule('runs_nominate', 'A hash only nominates: a duplicate is a stored line.',
+         (Edit(RUNS, "    WHERE split_part(s.txns, E'\\n', (n.seq - s.base_seq)::int + 1) = n.txn\n", ''),), ('contract/dedup_runs',), 'assertion failed|all together'),
+    Rule('runs_equal_hashes', 'Equal hashes stay in one row: a probe looks at one.',
+         (Edit(RUNS, 'width_bucket(p_hashes[i - 1], p_hashes) + 1', 'i'),), ('contract/dedup_runs',), 'duplicate key value'),
+    Rule('runs_proof', 'Runs made by another hash function are not believed.',
+         (Edit(RUNS, " WHERE k.proof = hashtextextended('queen', k.seed)", ''),), ('contract/dedup_runs',), 'all together'),
+    Rule('runs_tail', 'What is behind the runs is searched in the log.',
+         (Edit(RUNS, 'g.base_seq >= greatest(v_tail, p_known_to) AND g.untimed', 'g.base_seq >= greatest(v_tail, p_known_to) AND false'),),
+         ('contract/dedup_runs', 'contract/dedup'), 'all together|queued'),
     Rule('dedup_asks_side_table', 'The side table is always asked, whatever time is inside the id.',
          (Edit(DEDUP, 'WHERE k.partition_id = p_partition_id AND k.txn = a.txn', 'WHERE k.partition_id = p_partition_id AND k.txn = a.txn AND a.t IS NULL'),),
          ('contract/dedup',), 'duplicate key value'),

@@ -144,8 +144,10 @@ def test_a_partition_is_in_one_batch_at_a_time(proxied, proxy, postgres):
     assert stored(postgres, "order") == [0, "first", "second"]
 
 
-def test_memory_only_says_what_need_not_be_asked(broker, postgres):
+@pytest.mark.parametrize("timed", (True, False), ids=("timed", "untimed"))
+def test_memory_only_says_what_need_not_be_asked(broker, postgres, timed):
     txn = f"{int(time.time() * 1000) >> 16:08x}-{int(time.time() * 1000) & 0xffff:04x}-7000-8000-{uuid.uuid4().hex[:12]}"
+    txn = txn if timed else str(uuid.uuid4())
     first, = push(broker, item("twice", 1, transactionId=txn))
     again, = push(broker, item("twice", 2, transactionId=txn))
     assert (first["status"], again["status"]) == ("queued", "duplicate")
@@ -167,9 +169,10 @@ def test_a_lost_connection_drops_the_segments_in_memory(broker, postgres):
     assert broker.get("/api/v1/pop/queue/back").json()["messages"][0]["data"] == "after"
 
 
-def test_a_lost_connection_drops_the_ids_in_memory(broker, postgres):
+@pytest.mark.parametrize("timed", (True, False), ids=("timed", "untimed"))
+def test_a_lost_connection_drops_the_ids_in_memory(broker, postgres, timed):
     now = int(time.time() * 1000)
-    ids = [f"{now >> 16:08x}-{now & 0xffff:04x}-7000-8000-{number:012x}" for number in range(2)]
+    ids = [f"{now >> 16:08x}-{now & 0xffff:04x}-7000-8000-{number:012x}" if timed else f"order-{number}" for number in range(2)]
     push(broker, item("ids", 0, transactionId=ids[0]))
     postgres.psql(f"UPDATE queen.segments SET txns = '{ids[1]}'")
     lose_connections(postgres, broker)

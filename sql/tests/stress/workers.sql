@@ -186,6 +186,9 @@ BEGIN
         SELECT * INTO v FROM queen.sweep_progress(coalesce(v.next_partition_id, 0), coalesce(v.next_group_id, 0), 200);
         v_removed := v_removed + v.removed;
         COMMIT;
+        PERFORM queen.index_untimed(p.id, 1 + floor(random() * 8)::int) FROM queen.partitions p;
+        PERFORM queen.merge_untimed();
+        COMMIT;
     END LOOP;
     INSERT INTO test.counts VALUES ('sweeper', 'removed', v_removed);
 END $$;
