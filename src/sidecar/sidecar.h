@@ -45,9 +45,7 @@ struct SidecarOptions {
   engine::Generation* generation = nullptr;  // of the process
   size_t lanes_max = 100'000;
   size_t lane_segments_max = 1'000'000;  // listed in them all
-  ReplyRoom* replies = nullptr;  // of the process; none: without limit
-  PeerHints* peers = nullptr;    // the other brokers; none: there are none
-  UntimedRoom* room = nullptr;   // of the process, for remembered ids; none: of the sidecar
+  UntimedRoom* room = nullptr;           // of the process, for remembered ids; none: of the sidecar
 };
 
 // What a sidecar tells the others of its process.
