@@ -1,5 +1,6 @@
 // The lease of a pop on its candidates. What happens behind it is in pop_fetch.cc.
 #include <algorithm>
+#include <utility>
 
 #include "sidecar/lane_answers.h"
 #include "sidecar/pop_state_machine.h"
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kLoadAhead = 4;
 constexpr int64_t kLoadMin = 100;
 constexpr int64_t kLoadMax = 400;
-// A lane that is being changed by somebody else is tried again after so long.
-constexpr int64_t kBusyPauseMs = 5;
 
 // What a lease call says of one candidate.
 struct LeaseAnswer {
@@ -85,8 +84,7 @@ LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
       answer.state = State::kGone;
       break;
     case engine::AppendState::kBusy:
-      answer.state = State::kNotNow;
-      answer.ready_in_ms = kBusyPauseMs;
+      answer.state = State::kBusy;
       break;
     case engine::AppendState::kEarly:
       answer.state = State::kNotNow;
@@ -448,9 +446,13 @@ void PopStateMachine::OnLeaseAnswer(const LeaseChunk& chunk, const PopPtr& pop, 
   if (!pop->wildcard()) pop->confirmed = !pop->again && pop->group->named() && !doubtful;
   pop->again = false;
   pop->asked = false;
+  const bool busy = std::exchange(pop->busy, false);
   if (waits_for_large) return;
   if (pop->overdue) {
     FinishOverdue(pop);
+  } else if (busy) {
+    pop->state = PopState::kPending;
+    PauseWhole(pop);
   } else {
     Advance(pop);
   }
@@ -535,12 +537,14 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const LeaseRow& row) {
   }
   // What was pushed while it was held may be younger than the answer.
   const bool pushed = answer.state == State::kEmpty && group.ring.Free(partition);
-  if (answer.state == State::kAgain || answer.state == State::kFull || pushed) {
+  const bool again = answer.state == State::kAgain || answer.state == State::kBusy;
+  if (again || answer.state == State::kFull || pushed) {
     group.ring.Add(partition);
   } else {
     ++pop->misses;
   }
-  if (answer.state == State::kAgain) pop->again = true;
+  if (again) pop->again = true;
+  if (answer.state == State::kBusy) pop->busy = true;
   if (answer.state == State::kNotNow) hold(answer.ready_in_ms, 0);
   if (answer.state != State::kLeased) return;
   pop->misses = 0;

@@ -525,6 +525,13 @@ void PopStateMachine::Pause(const PopPtr& pop, std::deque<PopPtr>& stage) {
   SetTimer(until_ms);
 }
 
+void PopStateMachine::PauseWhole(const PopPtr& pop) {
+  pop->pause_ms = NextPause(pop->pause_ms);
+  const int64_t until_ms = loop_.NowMillis() + pop->pause_ms;
+  retries_.emplace(until_ms, std::pair(pop, nullptr));
+  SetTimer(until_ms);
+}
+
 // ---- to and from PostgreSQL
 
 bool PopStateMachine::HasWork() const {

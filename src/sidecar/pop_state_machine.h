@@ -233,6 +233,8 @@ class PopStateMachine final : public Scheduler::Source {
   void OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<PopPtr>& stage,
                      const pg::BatchResult& result);
   void Pause(const PopPtr& pop, std::deque<PopPtr>& stage);
+  // As Pause, and then it goes on from the beginning.
+  void PauseWhole(const PopPtr& pop);
 
   // Of `stage` what one of `parts` calls should take.
   std::vector<PopPtr> TakeChunk(std::deque<PopPtr>& stage, int parts) const;
@@ -380,7 +382,7 @@ class PopStateMachine final : public Scheduler::Source {
   uint32_t groups_made_ = 0;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
   PopDeadlines deadlines_;
-  // By the time at which they go on, and with which stage.
+  // By the time at which they go on, and with which stage; nullptr: from the beginning.
   std::multimap<int64_t, std::pair<PopPtr, std::deque<PopPtr>*>> retries_;
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running

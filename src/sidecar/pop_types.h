@@ -83,6 +83,7 @@ struct Pop {
   bool kept_waiting = false;      // once at least, for room for its candidates
   bool confirmed = false;         // the database has said since it came what is ready
   bool again = false;             // the lease said: ask again at once
+  bool busy = false;              // ... after a pause: somebody else was changing the lane
   bool asked = false;             // for a lease: PostgreSQL may have given it one
   bool in_flight = false;         // its lease is on its way
   bool overdue = false;           // its deadline has passed: nothing more is begun for it

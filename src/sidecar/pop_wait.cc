@@ -239,9 +239,14 @@ void PopStateMachine::OnTimer() {
       OnOverdue(pop);
     }
   }
-  for (; !retries_.empty() && retries_.begin()->first <= now; retries_.erase(retries_.begin())) {
-    const auto& [pop, stage] = retries_.begin()->second;
-    stage->push_back(pop);
+  while (!retries_.empty() && retries_.begin()->first <= now) {
+    const auto [pop, stage] = retries_.begin()->second;
+    retries_.erase(retries_.begin());
+    if (stage != nullptr) {
+      stage->push_back(pop);
+    } else if (!pop->finished()) {
+      Advance(pop);
+    }
     scheduler_.Wake();
   }
   if (tail_due_ms_ != 0 && tail_due_ms_ <= now) {
