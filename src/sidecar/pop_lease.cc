@@ -23,6 +23,7 @@ struct LeaseAnswer {
     kGone,    // no such partition, queue or group
     kFull,    // nothing more fits into the pop
     kLarge,   // the first segment alone does not
+    kBusy,    // ask again after a pause: somebody else is changing the lane
     kAgain,  // ask again at once: another caller was faster, or the first message was dead-lettered
   };
   State state = State::kAgain;
