@@ -37,6 +37,9 @@ constexpr const char* kItemsWaitingHelp = "Messages and acks on their way to Pos
 constexpr const char* kChecks = "queen_pop_checks_total";
 constexpr const char* kChecksHelp =
     "Times the database was asked whether a partition has something, by the answer.";
+constexpr const char* kLanes = "queen_lane_lookups_total";
+constexpr const char* kLanesHelp =
+    "Leases and acks that asked for a lane in memory, and whether it was there.";
 constexpr const char* kCache = "queen_segment_cache_lookups_total";
 constexpr const char* kCacheHelp = "Segments looked for in the cache of recent ones.";
 
@@ -93,6 +96,12 @@ constexpr auto kRows = std::to_array<Row>({
      [](const WorkerSnapshot& s) { return s.segment_cache_hits; }},
     {Kind::kCounter, kCache, kCacheHelp, "result", "miss",
      [](const WorkerSnapshot& s) { return s.segment_cache_misses; }},
+    {Kind::kCounter, kLanes, kLanesHelp, "result", "hit",
+     [](const WorkerSnapshot& s) { return s.lane_hits; }},
+    {Kind::kCounter, kLanes, kLanesHelp, "result", "miss",
+     [](const WorkerSnapshot& s) { return s.lane_misses; }},
+    {Kind::kGauge, "queen_lanes", "Lanes (a group on a partition) in memory.", "", "",
+     [](const WorkerSnapshot& s) { return s.lanes; }},
     {Kind::kGauge, "queen_segment_cache_bytes", "Bytes of segments in the cache.", "", "",
      [](const WorkerSnapshot& s) { return s.segment_cache_bytes; }},
     {Kind::kGauge, "queen_partitions_known", "Partitions whose ids are remembered for pushes.", "",
@@ -137,6 +146,9 @@ WorkerSnapshot TakeSnapshot(sidecar::Sidecar& sidecar, const http::Counters& cou
   snapshot.pops_open = static_cast<int64_t>(sidecar.pop().open());
   snapshot.pops_waiting = static_cast<int64_t>(sidecar.pop().waiting());
   snapshot.has_pending = sidecar.pop().has_pending();
+  snapshot.lanes = static_cast<int64_t>(sidecar.lanes().size());
+  snapshot.lane_hits = sidecar.lanes().hits();
+  snapshot.lane_misses = sidecar.lanes().misses();
   snapshot.segment_cache_hits = sidecar.cache().hits();
   snapshot.segment_cache_misses = sidecar.cache().misses();
   snapshot.segment_cache_bytes = static_cast<int64_t>(sidecar.cache().bytes());

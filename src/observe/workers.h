@@ -27,6 +27,9 @@ struct WorkerSnapshot {
   int64_t pops_open = 0;     // on their way or waiting
   int64_t pops_waiting = 0;  // of these, parked
   sidecar::HasPendingStats has_pending;
+  int64_t lanes = 0;
+  int64_t lane_hits = 0;
+  int64_t lane_misses = 0;
   int64_t segment_cache_hits = 0;
   int64_t segment_cache_misses = 0;
   int64_t segment_cache_bytes = 0;
