@@ -1,6 +1,7 @@
 // What follows a lease: the segments that are not in the cache are read, and what nobody waits for
 // any more is given back.
 #include <algorithm>
+#include <utility>
 
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
@@ -39,7 +40,7 @@ void PopStateMachine::BeginFetch(const PopPtr& pop) {
     fetch_.push_back(pop);
     scheduler_.Wake();
   } else {
-    Complete(pop);
+    Deliver(pop);
   }
 }
 
@@ -95,16 +96,52 @@ void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
       for (storage::SegmentPtr& segment : delivery.segments) {
         if (!segment) segment = fetched[next++];
       }
-      // What retention took is not delivered, and what is believed of the lane is wrong.
-      if (std::erase(delivery.segments, nullptr) > 0) {
-        lanes_.Drop({delivery.partition, GroupId{delivery.group_id}});
-      }
     }
-    if (std::all_of(pop->deliveries.begin(), pop->deliveries.end(),
-                    [](const Delivery& delivery) { return delivery.segments.empty(); })) {
-      pop->cancelled = true;  // nothing is left of it: given back
-    }
+    Deliver(pop);
+  }
+}
+
+// All that is still there has been read.
+void PopStateMachine::Deliver(const PopPtr& pop) {
+  DropGone(*pop);
+  if (pop->deliveries.empty() && !pop->cancelled) {
+    GoOnWithout(pop);
+  } else {
     Complete(pop);
+  }
+}
+
+// What retention took is not delivered, and what is believed of the lane is wrong. A lease with
+// holes in it would not end with the acks of what is left of it: it is given back whole. What is
+// settled cannot be.
+void PopStateMachine::DropGone(Pop& pop) {
+  std::erase_if(pop.deliveries, [&](Delivery& delivery) {
+    const bool whole = std::erase(delivery.segments, nullptr) == 0 && !delivery.segments.empty();
+    if (whole) return false;
+    lanes_.Drop({delivery.partition, GroupId{delivery.group_id}});
+    if (pop.request.auto_ack) return delivery.segments.empty();
+    if (Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id)) {
+      pop.gone_from = delivery.partition;
+    }
+    return true;
+  });
+}
+
+// Nothing is left of what was leased for it. It asks again, behind what is given back.
+void PopStateMachine::GoOnWithout(const PopPtr& pop) {
+  pop->segment_keys.clear();
+  pop->room.reset();
+  pop->lease_id = MakeUuidV7();
+  pop->confirmed = false;
+  pop->asked = false;
+  if (pop->overdue) {
+    FinishOverdue(pop);
+  } else if (pop->gone_from) {
+    pop->state = PopState::kLeasing;
+    pop->candidates.clear();
+    blocked_[KeyOf(*std::exchange(pop->gone_from, std::nullopt), *pop->group)].push_back(pop);
+  } else {
+    Advance(pop);
   }
 }
 
@@ -151,13 +188,15 @@ void PopStateMachine::GiveBack(const std::string& group, const Uuid& lease_id,
   }
 }
 
-void PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
+// False: there are too many already, and the lease runs out.
+bool PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
                               const Uuid& lease_id) {
-  if (release_.size() >= limits_.releases_max) return;
+  if (release_.size() >= limits_.releases_max) return false;
   ++group.open_pops;  // until it is given back
   release_.push_back(
       {&group, partition, group_id, lease_id, loop_.NowMillis() + kReleaseTriesForMs});
   scheduler_.Wake();
+  return true;
 }
 
 void PopStateMachine::SendRelease() {
@@ -209,6 +248,7 @@ void PopStateMachine::OnReleased(const std::vector<Given>& given, const pg::Batc
       lease.group->ring.Free(lease.partition);
       lease.group->ring.Add(lease.partition);
     }
+    Unblock(KeyOf(lease.partition, *lease.group));
     DropUse(*lease.group);
   }
   release_pause_ms_ = any_again ? NextPause(release_pause_ms_) : 0;
