@@ -1,6 +1,7 @@
 // What follows a lease: the segments that are not in the cache are read, and what nobody waits for
 // any more is given back.
 #include <algorithm>
+#include <utility>
 
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
@@ -44,7 +45,6 @@ void PopStateMachine::BeginFetch(const PopPtr& pop) {
   bool missing = false;
   for (size_t d = 0; d < pop->deliveries.size(); ++d) {
     pop->deliveries[d].segments.clear();
-    missing = missing || pop->segment_keys[d].empty();  // all of it is gone: OnFetched sees to it
     for (const SegmentKey& key : pop->segment_keys[d]) {
       auto segment = cache_.Find(key.partition, key.base_seq, key.count, key.created_micros);
       missing = missing || segment == nullptr;
@@ -55,7 +55,7 @@ void PopStateMachine::BeginFetch(const PopPtr& pop) {
     fetch_.push_back(pop);
     scheduler_.Wake();
   } else {
-    Complete(pop);
+    Deliver(pop, false);
   }
 }
 
@@ -111,37 +111,55 @@ void PopStateMachine::OnFetched(const std::vector<PopPtr>& pops,
       for (storage::SegmentPtr& segment : delivery.segments) {
         if (!segment) segment = fetched[next++];
       }
-      // What retention took is not delivered, and what is believed of the lane is wrong.
-      if (std::erase(delivery.segments, nullptr) > 0) {
-        lanes_.Drop({delivery.partition, GroupId{delivery.group_id}});
-      }
     }
-    if (pop->finished()) continue;
-    GiveBackEmpty(*pop);
-    pop->deliveries.empty() && !pop->cancelled ? GoOnWithout(pop) : Complete(pop);
+    if (!pop->finished()) Deliver(pop, true);
   }
 }
 
-// What was leased for nothing. What is believed of such a lane is wrong.
-void PopStateMachine::GiveBackEmpty(Pop& pop) {
-  std::erase_if(pop.deliveries, [&](const Delivery& delivery) {
-    if (HoldsMessages(delivery)) return false;
+// All that is still there has been read: `fresh`, or is remembered, with messages in it that have
+// been deleted since.
+void PopStateMachine::Deliver(const PopPtr& pop, bool fresh) {
+  DropGone(*pop, fresh);
+  if (pop->deliveries.empty() && !pop->cancelled) {
+    GoOnWithout(pop);
+  } else {
+    Complete(pop);
+  }
+}
+
+// What retention took, or somebody has deleted, is not delivered, and what is believed of the lane
+// is wrong. A lease with holes in it would not end with the acks of what is left of it: it is given
+// back whole. What is settled cannot be.
+void PopStateMachine::DropGone(Pop& pop, bool fresh) {
+  std::erase_if(pop.deliveries, [&](Delivery& delivery) {
+    const bool all = std::erase(delivery.segments, nullptr) == 0;
+    const bool any = !delivery.segments.empty() && (!fresh || HoldsMessages(delivery));
+    if (all && any) return false;
     lanes_.Drop({delivery.partition, GroupId{delivery.group_id}});
-    if (!pop.request.auto_ack) {
-      Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id);
+    if (pop.request.auto_ack) return !any;
+    if (Release(*pop.group, delivery.partition, delivery.group_id, pop.lease_id)) {
+      pop.gone_from = delivery.partition;
     }
     return true;
   });
 }
 
-// Nothing is left of what it was given. Under another id from then on: it could lease again what is
-// on its way back.
+// Nothing is left of what was leased for it. It asks again, behind what is given back.
 void PopStateMachine::GoOnWithout(const PopPtr& pop) {
   pop->segment_keys.clear();
-  pop->lease_id = MakeUuidV7();
   pop->room.reset();
+  pop->lease_id = MakeUuidV7();
+  pop->confirmed = false;
   pop->asked = false;
-  pop->overdue ? FinishOverdue(pop) : Advance(pop);
+  if (pop->overdue) {
+    FinishOverdue(pop);
+  } else if (pop->gone_from) {
+    pop->state = PopState::kLeasing;
+    pop->candidates.clear();
+    blocked_[KeyOf(*std::exchange(pop->gone_from, std::nullopt), *pop->group)].push_back(pop);
+  } else {
+    Advance(pop);
+  }
 }
 
 void PopStateMachine::Complete(const PopPtr& pop) {
@@ -187,13 +205,15 @@ void PopStateMachine::GiveBack(const std::string& group, const Uuid& lease_id,
   }
 }
 
-void PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
+// False: there are too many already, and the lease runs out.
+bool PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
                               const Uuid& lease_id) {
-  if (release_.size() >= limits_.releases_max) return;
+  if (release_.size() >= limits_.releases_max) return false;
   ++group.open_pops;  // until it is given back
   release_.push_back(
       {&group, partition, group_id, lease_id, loop_.NowMillis() + kReleaseTriesForMs});
   scheduler_.Wake();
+  return true;
 }
 
 void PopStateMachine::SendRelease() {
@@ -245,6 +265,7 @@ void PopStateMachine::OnReleased(const std::vector<Given>& given, const pg::Batc
       lease.group->ring.Free(lease.partition);
       lease.group->ring.Add(lease.partition);
     }
+    Unblock(KeyOf(lease.partition, *lease.group));
     DropUse(*lease.group);
   }
   release_pause_ms_ = any_again ? NextPause(release_pause_ms_) : 0;

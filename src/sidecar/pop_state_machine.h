@@ -315,12 +315,13 @@ class PopStateMachine final : public Scheduler::Source {
   void SendFetch();
   void OnFetched(const std::vector<PopPtr>& pops, const std::vector<SegmentKey>& keys,
                  const pg::BatchResult& result);
-  void GiveBackEmpty(Pop& pop);
+  void Deliver(const PopPtr& pop, bool fresh);
+  void DropGone(Pop& pop, bool fresh);
   void GoOnWithout(const PopPtr& pop);
   void Complete(const PopPtr& pop);
   void GiveBackDeliveries(const Pop& pop);
   void GiveBackDoubtful(Pop& pop);
-  void Release(PopGroup& group, PartitionId partition, int32_t group_id, const Uuid& lease_id);
+  bool Release(PopGroup& group, PartitionId partition, int32_t group_id, const Uuid& lease_id);
   bool MayRelease() const { return !release_.empty() && !release_pause_.IsActive(); }
   void SendRelease();
   void OnReleased(const std::vector<Given>& given, const pg::BatchResult& result);
@@ -380,7 +381,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_set<int64_t> announced_;  // of those, made ready since: the answer may be too old
   std::unordered_set<int64_t> told_;       // of those, changed elsewhere since: as well
   uint32_t groups_made_ = 0;
-  std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them
+  std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them, or a release
   PopDeadlines deadlines_;
   // By the time at which they go on, and with which stage; nullptr: from the beginning.
   std::multimap<int64_t, std::pair<PopPtr, std::deque<PopPtr>*>> retries_;

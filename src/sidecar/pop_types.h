@@ -92,6 +92,7 @@ struct Pop {
   bool waited = false;            // its wait is over
   bool parked = false;            // once at least
   int32_t doubtful_group_id = 0;  // not 0: it may have a lease on its candidates, for this group
+  std::optional<PartitionId> gone_from;  // given back for it: what it had of this one is gone
 
   bool wildcard() const { return !request.partition.has_value(); }
   bool finished() const { return state >= PopState::kCompleted; }

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.acks import ack_of
 from support.process import wait_until
 
 SWEEPS = {"RETENTION_INTERVAL": "100", "EVICTION_INTERVAL": "100"}
@@ -103,3 +104,27 @@ def test_several_brokers_sweep_the_same_tables(make_broker, postgres):
     for broker in brokers:
         assert pop(broker, "many") == []
         assert broker.stop() == 0
+
+
+@pytest.mark.parametrize("query", ["&autoAck=true", ""])
+def test_what_is_gone_when_it_is_to_be_read_is_passed_over(make_broker, postgres, query):
+    """The broker believes that it is there: it has read of it, but not the messages themselves."""
+    pushing, broker = (make_broker("--num-workers", "1", env=postgres.env()).start() for _ in range(2))
+    for number in range(7):
+        push(pushing, "taken", number)
+    path = f"/api/v1/pop/queue/taken?{query}&batch="
+    first = broker.get(path + "1").json()
+    assert [message["data"] for message in first["messages"]] == [0]
+    if not query:
+        assert broker.post("/api/v1/ack", ack_of(first["messages"][0])).json()[0]["success"]
+    postgres.psql("DELETE FROM queen.segments WHERE base_seq IN (1, 2)")
+    second = broker.get(path + "2")  # of which nothing is left
+    assert [message["data"] for message in second.json()["messages"]] == [3, 4]
+    if query:
+        return
+    for message in second.json()["messages"]:
+        assert broker.post("/api/v1/ack", ack_of(message)).json()[0]["success"]
+    postgres.psql("DELETE FROM queen.segments WHERE base_seq = 5")
+    third = broker.get(path + "2").json()  # of which something is left: the lease ends with its ack
+    assert [message["data"] for message in third["messages"]] == [6]
+    assert broker.post("/api/v1/ack", ack_of(third["messages"][0])).json()[0]["leaseReleased"]

@@ -7,6 +7,8 @@ from rule import Edit, Rule
 OPTIONS = 'src/pg/connect_options.cc'
 SESSION = 'src/pg/connection_session_pgtest.cc::SettingsArePinnedWhateverRoleAndDatabaseSay'
 BROKER = 'tests/proved/test_broker_rules.py::'
+LANES = 'src/engine/lane_cache.cc'
+LANES_TEST = 'src/engine/lane_cache_test.cc::'
 
 RULES = (
     Rule('session_isolation', 'Sessions are pinned to read committed.',
@@ -97,4 +99,32 @@ RULES = (
     Rule('lease_keeps_its_id', 'A lease of unknown outcome is asked for again by the same id.',
          (Edit('src/sidecar/pop_lease.cc', '.lease_id = pop->lease_id,', '.lease_id = MakeUuidV7(),'),),
          (BROKER + 'test_a_lease_in_doubt_is_asked_for_again_by_its_id',), '204|success'),
+
+    Rule('refusal_is_looked_up', 'That there is nothing to take is only believed of a lane loaded since the pop came.',
+         (Edit('src/sidecar/pop_lease.cc', 'unsure = outcome.state == engine::LeaseState::kNotNow ||', 'unsure ='),),
+         (BROKER + 'test_a_refusal_from_memory_is_looked_up',), '204'),
+    Rule('more_is_looked_up', 'A pop that memory gives less than it asks for is given what is not listed too.',
+         (Edit('src/sidecar/pop_lease.cc', 'return outcome.messages < request.messages_left &&', 'return request.messages_left < 0 &&'),),
+         (BROKER + 'test_what_memory_does_not_list_is_looked_up',), r'assert \[1\]'),
+    Rule('lost_connection_lanes', 'A lost connection drops the lanes in memory, of every worker.',
+         (Edit(LANES, '  seen_generation_ = number;\n  Clear();\n', '  seen_generation_ = number;\n'),),
+         (LANES_TEST + 'R2EverythingIsForgottenWhenAnyWorkerLosesAConnection',), r'cache_.Find\(kLane\)'),
+    Rule('lost_connection_answers', 'Answers to what was asked before are not put into memory.',
+         (Edit(LANES, '  if (generation != seen_generation_) return;\n', '  if (generation == 0) return;\n'),
+          Edit(LANES, '  if (generation != seen_generation_ || found == lanes_.end()) return;\n',
+               '  if (generation == 0 || found == lanes_.end()) return;\n')),
+         (LANES_TEST + 'R2ALoadBegunBeforeTheConnectionWasLostTellsNothing',
+          LANES_TEST + 'R2AnAppendBegunBeforeTheConnectionWasLostTellsNothing'), 'cache_.Find'),
+    Rule('load_older_than_push', 'A load whose snapshot may be older than a push is not the whole of a lane.',
+         (Edit(LANES, 'touched->second >= load;', 'touched->second < load;'),),
+         (LANES_TEST + 'ALoadOlderThanAPushIsNotTheWholeOfALane', LANES_TEST + 'DoubtOpensALogUntilItIsLoadedAgain'), 'log.open'),
+    Rule('window_knows_the_newest', 'Nor does it take back when the last message came: a window would open too early.',
+         (Edit(LANES, '      known.log.newest_micros = newest_micros;\n', '      (void)newest_micros;\n'),),
+         (LANES_TEST + 'ALoadOlderThanAPushDoesNotTakeBackWhatIsKnownOfItsEnd',), 'log.newest_micros'),
+    Rule('load_older_than_append', 'A load older than an append of ours does not take the lane back.',
+         (Edit(LANES, 'newer = known.progress.epoch > lane.progress.epoch;', 'newer = known.progress.epoch < 0;'),),
+         (LANES_TEST + 'ALoadOlderThanAnAppendGivesOnlyTheLog',), 'progress'),
+    Rule('gone_is_passed_over', 'A leased segment that is gone is not answered as empty, and its lease does not stay.',
+         (Edit('src/sidecar/pop_fetch.cc', '    GoOnWithout(pop);\n  } else {', '    Finish(pop, PopState::kEmpty, PopResult{});\n  } else {'),),
+         ('tests/e2e/test_retention.py::test_what_is_gone_when_it_is_to_be_read_is_passed_over',), 'JSONDecodeError'),
 )

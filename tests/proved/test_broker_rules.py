@@ -262,3 +262,28 @@ def test_an_empty_ring_is_confirmed_by_the_database(broker, postgres):
     postgres.psql("SELECT queen.push('ring', '1')")
     reply = broker.get("/api/v1/pop/queue/ring?autoAck=true")
     assert reply.status == 200 and reply.json()["messages"][0]["data"] == 1
+
+
+def test_a_refusal_from_memory_is_looked_up(broker, make_broker, postgres):
+    """The lease that this broker remembers has ended elsewhere."""
+    push(broker, item("held", 1))
+    push(broker, item("held", 2))
+    path = "/api/v1/pop/queue/held/partition/Default?leaseTime=600"
+    first = broker.get(path).json()["messages"][0]
+    assert broker.get(path).status == 204
+    other = make_broker("--num-workers", "1", env=postgres.env()).start()
+    acked = other.post("/api/v1/ack", {"transactionId": first["transactionId"], "leaseId": first["leaseId"],
+                                       "partitionId": first["partitionId"]})
+    assert acked.status == 200 and acked.json()[0]["success"], acked
+    reply = broker.get(path)
+    assert reply.status == 200 and reply.json()["messages"][0]["data"] == 2, reply
+
+
+def test_what_memory_does_not_list_is_looked_up(broker, postgres):
+    push(broker, item("more", 0))
+    path = "/api/v1/pop/queue/more/partition/Default?autoAck=true&batch="
+    assert [message["data"] for message in broker.get(path + "1").json()["messages"]] == [0]
+    push(broker, item("more", 1))
+    postgres.psql("SELECT queen.push('more', '2')")  # which the broker did not store
+    push(broker, item("more", 3))
+    assert [message["data"] for message in broker.get(path + "10").json()["messages"]] == [1, 2, 3]
