@@ -1,4 +1,4 @@
-// AckQueue: verdicts on their way to ack_messages. An ack names its message by transactionId; where
+// AckQueue: verdicts on their way to append_lanes. An ack names its message by transactionId; where
 // the process has not delivered that message itself, the offset is looked up first (find stage).
 // Then acks wait per (partition, group); each is in at most one batch in flight, and a batch takes
 // all that wait under the same lease as one fold (ack_fold.h).
