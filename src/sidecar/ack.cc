@@ -359,10 +359,10 @@ void AckQueue::OnRow(Batch::Row& row) {
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
       AckOutcome outcome = Judge(judged, *target.seq, group.call->request.items[item].cumulative);
-      const bool meant = outcome.success && !WasSettled(judged, *target.seq);
-      if (!meant && LookUpAgain(group.call, item)) continue;
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
+      const bool meant = outcome.success && !WasSettled(judged, *target.seq);
+      if (!meant && LookUpAgain(group.call, item, outcome)) continue;
       Decide(*group.call, item, std::move(outcome));
     }
   }

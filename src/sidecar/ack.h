@@ -1,4 +1,4 @@
-// AckQueue: verdicts on their way to ack_messages. An ack names its message by transactionId; where
+// AckQueue: verdicts on their way to append_lanes. An ack names its message by transactionId; where
 // the process has not delivered that message itself, the offset is looked up first (find stage).
 // Then acks wait per (partition, group); each is in at most one batch in flight, and a batch takes
 // all that wait under the same lease as one fold (ack_fold.h).
@@ -81,7 +81,8 @@ class AckQueue final : public Scheduler::Source {
   void OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
                const std::vector<std::pair<AckCall*, uint32_t>>& asked,
                const pg::BatchResult& result);
-  bool LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item);
+  bool LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item, const AckOutcome& outcome);
+  void DecideDoubted(AckCall& call, uint32_t item);
   // Targets are known: puts the undecided items to their keys.
   void Distribute(const std::shared_ptr<AckCall>& call);
   void MakeReady(Key& key);

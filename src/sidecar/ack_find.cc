@@ -64,6 +64,7 @@ void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
     if (!rows.IsNull(row, 3)) target.group_id = rows.Int4(row, 3);
     if (!rows.IsNull(row, 4)) target.seq = rows.Int8(row, 4);
   }
+  for (const auto& [call, item] : asked) DecideDoubted(*call, item);
   for (const auto& call : calls) {
     Distribute(call);
     call->finding =
@@ -74,13 +75,23 @@ void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
 
 // What was delivered under a transactionId may not be what has it now: a name is free again once
 // its message is gone from the log. Whether the item is looked up in the database, which knows.
-bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item) {
+bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item,
+                           const AckOutcome& outcome) {
   if (call->looked_up[item]) return false;
+  call->doubted.emplace(item, std::pair(*call->targets[item].seq, outcome));
   call->unfound[item] = true;
   call->placed[item] = false;
   call->targets[item] = {};
   if (!std::exchange(call->finding, true)) find_.push_back(call);
   return true;
+}
+
+// Unless another message has its transactionId now, the outcome stands.
+void AckQueue::DecideDoubted(AckCall& call, uint32_t item) {
+  const auto doubted = call.doubted.find(item);
+  if (doubted == call.doubted.end()) return;
+  const auto& [seq, outcome] = doubted->second;
+  if (call.targets[item].seq.value_or(seq) == seq) Decide(call, item, outcome);
 }
 
 void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kLoadAhead = 4;
 constexpr int64_t kLoadMin = 100;
 constexpr int64_t kLoadMax = 400;
+// ... and of all lanes of a call together: what it lists stays below what is remembered.
+constexpr int64_t kLoadSumMax = 100'000;
 
 // What a lease call says of one candidate.
 struct LeaseAnswer {
@@ -331,11 +333,14 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
 
 void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
   std::vector<engine::LaneAsk> asks;
+  const auto lanes = std::count_if(chunk->rows.begin(), chunk->rows.end(),
+                                   [](const LeaseRow& row) { return row.load; });
   for (const LeaseRow& row : chunk->rows) {
     if (!row.load) continue;
     // What the next pops will want as well: a lane is loaded seldom.
     const int64_t batch = row.pop->share.messages;
-    const int64_t messages = std::max(batch, std::clamp(batch * kLoadAhead, kLoadMin, kLoadMax));
+    const int64_t ahead = std::max(batch, std::clamp(batch * kLoadAhead, kLoadMin, kLoadMax));
+    const int64_t messages = std::min(ahead, std::max<int64_t>(1, kLoadSumMax / lanes));
     asks.push_back({row.lane, static_cast<int32_t>(messages)});
   }
   chunk->appends = {};

@@ -7,7 +7,7 @@
 //   pushed elsewhere (another broker, a transaction, SQL, a replayed buffer)
 //                                   a batch in the ledger, read by the tail
 //   a lease ended elsewhere (ack, transaction, given back), a seek
-//                                   the same: announce.sql, ack_messages.sql
+//                                   the same: announce.sql, append_lanes.sql
 //   a group deleted or its subscription changed, options changed, a queue deleted
 //                                   the same, for the whole queue: its rings begin anew
 //   a lease taken elsewhere that expires, a delay, a window or a retryDelay that runs out

@@ -66,16 +66,6 @@ const pg::Statement kResolveBatch{
     "SELECT committed, partitions, base_seqs, created_ats FROM queen.resolve_batch($1, $2)",
     {kInt8, kInt8}};
 
-const pg::Statement kLease{
-    "pop_sm_lease",
-    "SELECT l.ordinal, l.state, l.ready_in_ms, l.cursor, l.lease_end, l.settled::text,"
-    " l.attempt_seqs, l.attempt_counts, l.segment_bases, l.segment_counts, l.segment_times,"
-    " (extract(epoch FROM l.lease_until - clock_timestamp()) * 1000)::bigint,"
-    " (SELECT p.name FROM queen.partitions p WHERE p.id = ($2)[l.ordinal])"
-    " FROM queen.pop_sm_lease($1, $2, $3, $4, $5, $6, $7, $8, $9) l",
-    {kInt4Array, kInt4Array, kInt4Array, kUuidArray, kInt4Array, kInt4Array, kBoolArray, kInt8,
-     kBool}};
-
 const pg::Statement kFetch{"pop_sm_fetch",
                            "SELECT ordinal, count, created_at, payloads, txns, meta"
                            " FROM queen.pop_sm_fetch($1, $2)",
@@ -108,14 +98,6 @@ const pg::Statement kFindAckTargets{"find_ack_targets",
                                     "SELECT ordinal, queue_name, partition_name, group_id, seq"
                                     " FROM queen.find_ack_targets($1, $2, $3)",
                                     {kInt4Array, kTextArray, kTextArray}};
-
-const pg::Statement kAckMessages{
-    "ack_messages",
-    "SELECT ordinal, state, cursor, settled, failed, lease_end, new_cursor, released, ready_in_ms,"
-    " dead_seqs FROM queen.ack_messages("
-    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-    {kInt8, kInt8, kInt4Array, kInt4Array, kUuidArray, kInt8Array, kTextArray, kInt8Array,
-     kInt8Array, kBoolArray, kInt4Array, kInt8Array, kTextArray, kTextArray}};
 
 const pg::Statement kFindTransactionTargets{
     "find_transaction_targets",

@@ -40,10 +40,6 @@ extern const pg::Statement kIndexUntimed;
 // answered "not committed", that batch never will be
 extern const pg::Statement kResolveBatch;
 
-// requests, partitions, groups, leases, batches, seconds, auto_acks, max_bytes, strict
-//   -> ordinal, state, ready_in_ms, cursor, lease_end, settled, attempt_seqs, attempt_counts,
-//      segment_bases, segment_counts, segment_times, lease_ms, partition_name
-extern const pg::Statement kLease;
 // partitions, base_seqs -> ordinal, count, created_at, payloads, txns, meta
 extern const pg::Statement kFetch;
 // partitions, groups, leases -> ordinal, state
@@ -58,10 +54,6 @@ extern const pg::Statement kHasPending;
 
 // partitions, groups text[], txns -> ordinal, queue_name, partition_name, group_id, seq
 extern const pg::Statement kFindAckTargets;
-// broker, n, partitions, groups, leases, bases, dones, cumulatives, retry_froms, ends, item_keys,
-// item_seqs, item_kinds, item_errors
-//   -> ordinal, state, cursor, settled, failed, lease_end, new_cursor, released, ready_in_ms, dead
-extern const pg::Statement kAckMessages;
 // partitions, groups text[] (NULL = that of the lease), leases (NULL = one of required), txns,
 // required leases -> ordinal, queue_name, partition_name, group_id, group_name, seq
 extern const pg::Statement kFindTransactionTargets;

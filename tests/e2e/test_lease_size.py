@@ -7,6 +7,7 @@ import pytest
 
 QUEUE = "lease_size.orders"
 ROWS_MAX = 2000  # PopLimits::lease_rows_max
+LISTED_MAX = 100_000  # kLoadSumMax
 
 
 @pytest.fixture
@@ -24,6 +25,12 @@ def rows_of_calls(postgres):
     assert calls and appends
     calls += appends
     return [call.count(",") + 1 for call in calls]
+
+
+def listed_by_loads(postgres):
+    """How many segments each load so far might have listed."""
+    loads = re.findall(r"load_lanes\(\$1.*\n.*parameters: .*?\$3 = '\{([0-9,]*)\}'", postgres.log())
+    return [sum(map(int, load.split(","))) for load in loads]
 
 
 def push(broker, partitions):
@@ -53,3 +60,4 @@ def test_no_more_candidates_than_a_call_may_have(logged):
     taken = [pop(broker, 10000, 10000) for _ in range(2)]
     assert sum(taken) == ROWS_MAX + 1
     assert max(taken) == max(rows_of_calls(postgres)) == ROWS_MAX
+    assert max(listed_by_loads(postgres)) <= LISTED_MAX

@@ -77,9 +77,9 @@ RULES = (
          (BROKER + 'test_an_empty_ring_is_confirmed_by_the_database',), '204'),
 
     Rule('broker_folds_acks', 'The verdicts of all callers on one (partition, group) are folded into one row.',
-         (Edit('src/sidecar/ack_fold.cc', '''      if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
+         (Edit('src/sidecar/ack_fold.cc', '''      if (ack.cumulative) fold.singles.push_back({seq, VerdictKind::kCumulative, {}});
     }
-''', '''      if (ack.cumulative) fold.singles.push_back({seq, "cumulative", {}});
+''', '''      if (ack.cumulative) fold.singles.push_back({seq, VerdictKind::kCumulative, {}});
     }
     break;
 '''),), ('src/sidecar/ack_fold_test.cc::TheFirstVerdictWinsAcrossCallers',), 'fold.done'),
