@@ -198,8 +198,7 @@ void AckQueue::DecideAcks(Batch& batch, bool loaded) {
     row.answer = {};
     const engine::Lane* lane = lanes_.Find(row.key->lane);
     if (lane == nullptr) {
-      row.again =
-          loaded && !row.load;  // forgotten meanwhile; one that is loaded and not there is gone
+      row.again = loaded && !row.gone;  // forgotten meanwhile
       row.load = true;
       continue;
     }
@@ -252,15 +251,17 @@ void AckQueue::SendLoad(const std::shared_ptr<Batch>& batch) {
 void AckQueue::OnLoaded(const std::shared_ptr<Batch>& batch,
                         const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
                         const pg::BatchResult& result) {
-  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
+  const auto there = TakeLoaded(lanes_, clock_, asks, load, generation, result);
   if (!result.ok()) {
     OnFailed(*batch, result, false);
     return;
   }
-  if (!taken.ok()) {
-    OnFailed(*batch, pg::NotSent(taken), false);
+  if (!there.ok()) {
+    OnFailed(*batch, pg::NotSent(there.status()), false);
     return;
   }
+  size_t asked = 0;
+  for (Batch::Row& row : batch->rows) row.gone = row.load && !(*there)[asked++];
   DecideAcks(*batch, true);
   decided_.push_back(batch);
   scheduler_.Wake();

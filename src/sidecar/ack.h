@@ -66,6 +66,7 @@ class AckQueue final : public Scheduler::Source {
       std::vector<AckGroup> groups;
       engine::Verdicts fold;
       bool load = false;   // its lane is to be loaded before it is decided
+      bool gone = false;   // ... and is not there
       bool again = false;  // another change came between
       AckAnswer answer;
       engine::VerdictOutcome outcome;  // kApplied

@@ -5,9 +5,9 @@
 namespace queen::sidecar {
 namespace {
 
-Status PutLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
-                 const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
-                 const pg::Rows& rows) {
+Result<std::vector<bool>> PutLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                                    const std::vector<engine::LaneAsk>& asks, int64_t load,
+                                    int64_t generation, const pg::Rows& rows) {
   auto loaded = storage::load_lanes::Decode(rows);
   if (!loaded.ok()) return loaded.status();
   std::vector<bool> there(asks.size(), false);
@@ -19,18 +19,19 @@ Status PutLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
   for (size_t i = 0; i < asks.size(); ++i) {
     if (!there[i]) lanes.Drop(asks[i].key);
   }
-  return {};
+  return there;
 }
 
 }  // namespace
 
-Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
-                  const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
-                  const pg::BatchResult& result) {
-  Status status = result.status;
-  if (result.ok()) status = PutLoaded(lanes, clock, asks, load, generation, result.rows[0]);
+Result<std::vector<bool>> TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                                     const std::vector<engine::LaneAsk>& asks, int64_t load,
+                                     int64_t generation, const pg::BatchResult& result) {
+  Result<std::vector<bool>> there =
+      result.ok() ? PutLoaded(lanes, clock, asks, load, generation, result.rows[0])
+                  : Result<std::vector<bool>>(result.status);
   lanes.EndLoad();
-  return status;
+  return there;
 }
 
 void TakeAppended(engine::LaneCache& lanes, engine::DatabaseClock& clock,

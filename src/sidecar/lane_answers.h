@@ -11,11 +11,12 @@
 
 namespace queen::sidecar {
 
-// The end of load number `load`, begun in `generation`, of `asks`: what is not in its answer is
-// gone. Not ok: it told nothing.
-Status TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
-                  const std::vector<engine::LaneAsk>& asks, int64_t load, int64_t generation,
-                  const pg::BatchResult& result);
+// The end of load number `load`, begun in `generation`, of `asks`: which of them are there; the
+// others are gone. What is there is in the cache, unless a connection was lost meanwhile. Not ok:
+// it told nothing.
+Result<std::vector<bool>> TakeLoaded(engine::LaneCache& lanes, engine::DatabaseClock& clock,
+                                     const std::vector<engine::LaneAsk>& asks, int64_t load,
+                                     int64_t generation, const pg::BatchResult& result);
 
 // The answer about one lane of an append that was decided in `generation`.
 void TakeAppended(engine::LaneCache& lanes, engine::DatabaseClock& clock,

@@ -115,6 +115,7 @@ struct PopStateMachine::LeaseRow {
   int64_t changes;        // of the group when this was sent
   bool doubtful = false;  // the answer is older than what was announced
   bool load = false;      // to be loaded before it is decided
+  bool gone = false;      // ... and it is not there
   LeaseAnswer answer{};
   engine::LeaseOutcome outcome{};
   int append = -1;  // its place in `appends`
@@ -289,11 +290,9 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     }
     const engine::Lane* lane = lanes_.Find(row.lane);
     if (lane == nullptr) {
-      if (loaded && row.load) {
-        row.answer.state = LeaseAnswer::State::kGone;
-      } else if (loaded) {
-        row.answer.state = LeaseAnswer::State::kAgain;  // forgotten meanwhile
-      }
+      // What is not gone was forgotten meanwhile.
+      if (loaded)
+        row.answer.state = row.gone ? LeaseAnswer::State::kGone : LeaseAnswer::State::kAgain;
       row.load = true;
       continue;
     }
@@ -355,15 +354,17 @@ void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
 void PopStateMachine::OnLeaseLoaded(const std::shared_ptr<LeaseChunk>& chunk,
                                     const std::vector<engine::LaneAsk>& asks, int64_t load,
                                     int64_t generation, const pg::BatchResult& result) {
-  const Status taken = TakeLoaded(lanes_, clock_, asks, load, generation, result);
+  const auto there = TakeLoaded(lanes_, clock_, asks, load, generation, result);
   if (!result.ok()) {
     FailLeases(*chunk, result);
     return;
   }
-  if (!taken.ok()) {
-    FailLeases(*chunk, pg::NotSent(taken));
+  if (!there.ok()) {
+    FailLeases(*chunk, pg::NotSent(there.status()));
     return;
   }
+  size_t asked = 0;
+  for (LeaseRow& row : chunk->rows) row.gone = row.load && !(*there)[asked++];
   DecideLeases(*chunk, true);
   if (chunk->appends.lanes.empty()) {
     FinishLeases(chunk);
