@@ -12,7 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <span>
 
 #include "sidecar/id_set.h"
@@ -75,8 +75,8 @@ class UntimedMemory {
   UntimedRoom& room_;
   int64_t from_ = 0;
   int64_t to_ = 0;
-  int64_t end_ = 0;         // >= to_
-  std::deque<Part> parts_;  // by offset; the first begins at from_
+  int64_t end_ = 0;        // >= to_
+  std::list<Part> parts_;  // by offset; the first begins at from_. A list: most are empty
 };
 
 }  // namespace queen::sidecar
