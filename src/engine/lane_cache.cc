@@ -57,7 +57,7 @@ void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t g
   CatchUp();
   if (generation != seen_generation_) return;
   const auto touched = touched_.find(key.partition.value);
-  lane.log.open = touched != touched_.end() && touched->second >= load;
+  lane.log.open = (touched != touched_.end() && touched->second >= load) || all_touched_ >= load;
   const auto found = lanes_.find(key);
   if (found != lanes_.end()) {
     Lane& known = found->second.lane;
@@ -141,7 +141,12 @@ void LaneCache::EndLoad() {
 }
 
 void LaneCache::Touch(PartitionId partition) {
-  if (loads_in_flight_ > 0) touched_[partition.value] = loads_;
+  if (loads_in_flight_ == 0) return;
+  if (touched_.size() >= kTouchedMax) {
+    touched_.clear();
+    all_touched_ = loads_;
+  }
+  touched_[partition.value] = loads_;
 }
 
 void LaneCache::Pushed(PartitionId partition, const SegmentSpan& segment) {

@@ -51,6 +51,9 @@ class Generation {
 
 class LaneCache {
  public:
+  // Partitions written to while loads are in flight that are told apart.
+  static constexpr size_t kTouchedMax = 10'000;
+
   // Remembers up to `lanes_max` lanes, and of them all `segments_max` segments.
   LaneCache(const Generation& generation, size_t lanes_max, size_t segments_max);
 
@@ -112,6 +115,7 @@ class LaneCache {
   // Partitions written to while loads were in flight, and how many loads had begun then: their
   // snapshots may be older.
   std::unordered_map<int32_t, int64_t> touched_;
+  int64_t all_touched_ = 0;  // the same for every partition, once there were too many to name
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   std::unordered_map<LaneKey, Entry, KeyHash> lanes_;

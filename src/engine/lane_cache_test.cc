@@ -164,6 +164,19 @@ TEST_F(LaneCacheTest, ALoadOlderThanAPushIsNotTheWholeOfALane) {
   EXPECT_FALSE(cache_.Find(kOtherPartition)->log.open);
 }
 
+TEST_F(LaneCacheTest, OfTooManyPushesDuringALoadNoneIsForgotten) {
+  const int64_t load = cache_.BeginLoad();
+  cache_.Pushed(kLane.partition, Ten(20));
+  for (size_t i = 0; i < LaneCache::kTouchedMax; ++i) {
+    cache_.Pushed(PartitionId{static_cast<int32_t>(100 + i)}, Ten(0));
+  }
+  cache_.Put(kLane, LaneAt(1, 0, LogOfTens(2)), load, cache_.generation());
+  EXPECT_TRUE(cache_.Find(kLane)->log.open);
+  cache_.EndLoad();
+  Load(kLane, LaneAt(1, 0, LogOfTens(3)));
+  EXPECT_FALSE(cache_.Find(kLane)->log.open) << "a later load tells the whole";
+}
+
 TEST_F(LaneCacheTest, ALoadBegunAfterThePushIsTheWholeOfALane) {
   const int64_t first = cache_.BeginLoad();
   cache_.Pushed(PartitionId{1}, Ten(10));
