@@ -40,7 +40,8 @@ BEGIN
 END $$;
 
 -- The newest p_count messages of the given partitions, newest first, created from p_from to p_to (each may be NULL)
--- and in each partition below the offset in p_belows (NULL: all). Deleted ones are left out.
+-- and in each partition below the offset in p_belows (NULL: all). Deleted ones are left out; where more than 1,000 of the
+-- newest of a partition are deleted, older ones may be missing.
 -- Cost: a probe for each partition, and then the headers of about as many segments as there are messages: no
 -- segment is unpacked.
 CREATE OR REPLACE FUNCTION queen.newest_messages(p_partitions int[], p_belows bigint[], p_from timestamptz, p_to timestamptz, p_count int)
@@ -100,7 +101,9 @@ BEGIN
           CROSS JOIN LATERAL (
               SELECT g.base_seq, g.count, g.created_at FROM queen.segments g
               WHERE g.partition_id = u.id AND g.base_seq < u.below AND g.payloads IS NOT NULL
-              ORDER BY g.base_seq DESC LIMIT CASE WHEN u.id = ANY (v_open) THEN p_count ELSE v_depth END) x
+              ORDER BY g.base_seq DESC LIMIT CASE
+                  WHEN u.hides THEN p_count + least(1000, queen.hidden_count(u.id, NULL, 0, u.below))
+                  WHEN u.id = ANY (v_open) THEN p_count ELSE v_depth END) x
           CROSS JOIN LATERAL (
               SELECT generate_series(x.base_seq, least(x.base_seq + x.count, u.below) - 1) AS seq) i
           WHERE x.created_at + x.count * interval '1 microsecond' >= v_from OFFSET 0) m

@@ -51,6 +51,17 @@ BEGIN
             FROM queen.find_message(v_a, (SELECT transaction_id FROM queen.list_dead_letters('m.one', NULL, NULL, NULL, NULL, 1, 0))));
 END $$;
 
+-- The newest of a partition are deleted, one segment each: the one before them is still newer than what others have.
+DO $$
+DECLARE v_old int := test.partition('m.deleted', 'old'); v_id int := test.partition('m.deleted', 'new');
+BEGIN
+    PERFORM test.push(v_old, 1), test.push(v_id, 1), test.push(v_id, 1), test.push(v_id, 1);
+    INSERT INTO queen.hidden_messages VALUES (v_id, 1, 3);
+    UPDATE queen.partitions SET hides = true WHERE id = v_id;
+    ASSERT ARRAY(SELECT ROW(n.partition_id, n.seq)::text FROM queen.newest_messages(ARRAY[v_old, v_id], NULL, NULL, NULL, 1) n)
+         = ARRAY[ROW(v_id, 0::bigint)::text];
+END $$;
+
 -- Against a plain sort of everything, at random: uneven lanes, pages, times, deleted ones.
 DO $$
 DECLARE v_ids int[]; v_count int; v_from timestamptz; v_to timestamptz; v_times timestamptz[];
