@@ -134,15 +134,7 @@ class Drainer {
   // REQUIRES: lane.known
   static engine::LaneAppend& AddTo(engine::AppendRequest& appends, const Lane& lane,
                                    const engine::Progress& next) {
-    engine::LaneAppend& append = appends.lanes.emplace_back();
-    append.key = lane.key;
-    append.queue = lane.known->rules.queue;
-    append.version = lane.known->rules.version;
-    append.prev_epoch = lane.known->progress.epoch;
-    append.prev_stamp = lane.known->progress.stamp;
-    append.next = next;
-    append.next.stamp = engine::NewStamp();
-    return append;
+    return appends.lanes.emplace_back(engine::AppendBehind(lane.key, *lane.known, next));
   }
 
   void Append(const pg::Statement& statement, const engine::AppendRequest& appends,

@@ -67,21 +67,19 @@ void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t g
     Progress progress = newer ? std::move(known.progress) : std::move(lane.progress);
     const int64_t end = known.log.end;
     const int64_t newest_micros = known.log.newest_micros;
-    static_cast<LoadedLane&>(known) = std::move(lane);
+    known = std::move(lane);
     known.progress = std::move(progress);
     if (end > known.log.end) {
       known.log.end = known.log.live_end = end;
       known.log.newest_micros = newest_micros;
     }
-    known.load = load;
     Count(found->second);
     return;
   }
   while (!used_.empty() && (lanes_.size() >= lanes_max_ || listed_ >= segments_max_))
     Erase(used_.front());
   Entry entry;
-  static_cast<LoadedLane&>(entry.lane) = std::move(lane);
-  entry.lane.load = load;
+  entry.lane = std::move(lane);
   entry.place = used_.insert(used_.end(), key);
   Count(lanes_.emplace(key, std::move(entry)).first->second);
   groups_[key.partition.value].push_back(key.group);

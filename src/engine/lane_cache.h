@@ -1,7 +1,7 @@
 // LaneCache: the lanes that one worker has met, as it believes them to be. A lane in here is a
 // guess. A decision made from it is proved by the append that wins, and by nothing else; that there
-// is nothing to take, or that a lease is over, is only believed of a lane that was loaded since the
-// request came (`loads`).
+// is nothing to take, or that a lease is over, its users believe only of a lane that they have
+// loaded since the request came.
 //
 // Bounded: the lane that was used least recently is forgotten first. Everything is forgotten when a
 // connection is lost, here or in another worker (`generation`): the database behind it may have
@@ -35,9 +35,7 @@ struct LoadedLane {
   std::string partition_name;
 };
 
-struct Lane : LoadedLane {
-  int64_t load = 0;  // the number of the load it came from
-};
+using Lane = LoadedLane;
 
 // The generation of a process, shared by its workers: rises when any of them loses a connection.
 class Generation {
@@ -57,9 +55,6 @@ class LaneCache {
   // Remembers up to `lanes_max` lanes, and of them all `segments_max` segments.
   LaneCache(const Generation& generation, size_t lanes_max, size_t segments_max);
 
-  // How often loads have begun. A lane whose `load` is above what this was when a request came
-  // tells what was true after that.
-  int64_t loads() const { return loads_; }
   // A load begins: its number. It ends when its answer has been put in, or will not come.
   int64_t BeginLoad();
   void EndLoad();

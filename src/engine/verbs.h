@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -35,8 +36,18 @@ struct LaneAppend {
   std::vector<DeadLetter> dead;
 };
 
-// A stamp for a new state.
-inline int64_t NewStamp() { return static_cast<int64_t>(ThreadRandom()()); }
+// `next`, decided from `lane` as it is believed to be, with a stamp of its own.
+inline LaneAppend AppendBehind(const LaneKey& key, const LoadedLane& lane, Progress next) {
+  LaneAppend append;
+  append.key = key;
+  append.queue = lane.rules.queue;
+  append.version = lane.rules.version;
+  append.prev_epoch = lane.progress.epoch;
+  append.prev_stamp = lane.progress.stamp;
+  append.next = std::move(next);
+  append.next.stamp = static_cast<int64_t>(ThreadRandom()());
+  return append;
+}
 
 struct AppendRequest {
   std::optional<int64_t> broker;  // who need not be told of freed partitions

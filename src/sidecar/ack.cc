@@ -220,15 +220,9 @@ void AckQueue::DecideAcks(Batch& batch, bool loaded) {
     row.answer.released = row.outcome.released;
     for (const engine::DeadLetter& letter : row.outcome.dead) row.answer.dead.push_back(letter.seq);
     row.append = static_cast<int>(batch.appends.lanes.size());
-    engine::LaneAppend& append = batch.appends.lanes.emplace_back();
-    append.key = row.key->lane;
-    append.queue = lane->rules.queue;
-    append.version = lane->rules.version;
-    append.prev_epoch = progress.epoch;
-    append.prev_stamp = progress.stamp;
+    engine::LaneAppend& append = batch.appends.lanes.emplace_back(
+        engine::AppendBehind(row.key->lane, *lane, row.outcome.next));
     append.held = true;
-    append.next = row.outcome.next;
-    append.next.stamp = engine::NewStamp();
     append.ready_ms = row.outcome.ready_in_ms;
     append.frees = row.outcome.released;
     append.dead = row.outcome.dead;

@@ -314,16 +314,10 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     }
     if (!outcome.next) continue;
     row.append = static_cast<int>(chunk.appends.lanes.size());
-    engine::LaneAppend& append = chunk.appends.lanes.emplace_back();
-    append.key = row.lane;
-    append.queue = lane->rules.queue;
-    append.version = lane->rules.version;
-    append.prev_epoch = lane->progress.epoch;
-    append.prev_stamp = lane->progress.stamp;
+    engine::LaneAppend& append =
+        chunk.appends.lanes.emplace_back(engine::AppendBehind(row.lane, *lane, *outcome.next));
     if (outcome.not_before_micros > 0) append.not_before_micros = outcome.not_before_micros;
     append.log_end = outcome.log_end;
-    append.next = *outcome.next;
-    append.next.stamp = engine::NewStamp();
     if (outcome.lease_ms > 0) append.lease_ms = outcome.lease_ms;
     append.dead = outcome.dead;
     if (request.auto_ack || !outcome.dead.empty()) chunk.appends.sync = true;

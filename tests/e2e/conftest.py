@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support import described, http_client  # noqa: E402
 from support.fixtures import (  # noqa: E402,F401
-    closing, directory, make_broker, make_cluster, make_postgres, make_proxy, postgres, two_brokers)
+    closing, directory, make_broker, make_cluster, make_postgres, make_proxy, postgres, queue, two_brokers)
 
 # A reply that is larger takes long to check, and is like the small ones.
 CHECKED_BYTES_MAX = 256 << 10

@@ -9,27 +9,10 @@ import time
 import pytest
 
 from support.acks import ack_of
+from support.messages import pop, push
 from support.process import wait_until
 from support.psql_session import PsqlSession
 from support.shared_state import waiting
-
-
-@pytest.fixture
-def queue(request):
-    return request.node.name.translate(str.maketrans("_[]", "---"))
-
-
-def push(broker, queue, payloads):
-    reply = broker.post("/api/v1/push", {"items": [
-        {"queue": queue, "payload": payload, "transactionId": f"t{payload}"} for payload in payloads]})
-    assert reply.status == 201 and all(item["status"] == "queued" for item in reply.json()), reply
-
-
-def pop(broker, queue, **options):
-    query = "&".join(f"{name}={value}" for name, value in options.items())
-    reply = broker.get(f"/api/v1/pop/queue/{queue}?{query}")
-    assert reply.status in (200, 204), reply
-    return reply.json()["messages"] if reply.status == 200 else []
 
 
 def ack(broker, messages, status="completed"):

@@ -116,3 +116,9 @@ def directory():
     os.chmod(path, 0o755)
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def queue(request):
+    """The name of a queue that is the test's own."""
+    return request.node.name.translate(str.maketrans("_[]", "---"))
