@@ -1,6 +1,6 @@
 # The commands of this project; `make help` lists them. Each installs the packages it needs.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check sanitize format bench bench-smoke model liveness chaos install deb clean
+.PHONY: help run build test check sanitize format bench bench-smoke model liveness simulate chaos install deb clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -56,6 +56,12 @@ model: build ## Compare a broker with a model of the contract at random (SECONDS
 liveness: build ## Look for waiters that are left behind, at random (SECONDS=60, SEED=n)
 	@scripts/setup run test
 	@/usr/bin/python3 tests/liveness/run.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+
+simulate: ## Run the engine in a simulated world: virtual time, faults, every rule checked (SECONDS=60, SEED=n)
+	@scripts/setup build
+	@test -f build/build.ninja || cmake --preset release
+	@cmake --build build -j $(JOBS) --target simulate
+	@build/tests/simulate --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 chaos: build ## Kill broker, PostgreSQL and connections at random under load (SECONDS=60, SEED=n, BROKERS=1, FAULTS="--broker-kills 500")
 	@scripts/setup run test

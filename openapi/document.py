@@ -15,11 +15,26 @@ ROLES = ("none", "read-only", "read-write", "admin")
 # What every operation may be answered besides its own replies.
 COMMON = {
     400: ("BadRequest", "The body, a parameter or a name is not what it must be; the text names it."),
+    401: ("Unauthenticated", "Authentication is on, and there is no token or one that is not valid; the text says why."),
+    403: ("Forbidden",
+          "The token's role, or the queues it is limited to, do not allow this; or, while authentication is off, the "
+          "`Host` or the `Origin` is a foreign one."),
     413: ("TooLarge", "The body, or what it asks to be stored or answered at once, is above a limit."),
+    429: ("TooManyRequests", "The client is over a limit of its own; `Retry-After` says when it may come again."),
     503: ("Unavailable",
           "PostgreSQL is away, a limit of waiting work is reached, or the broker stops. Nothing was "
           "stored, unless the code is `outcome_unknown`."),
 }
+SECURITY_SCHEMES = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A JSON Web Token of the issuer that the broker is told of, or a token of `queen token` or "
+                       "QUEEN_TOKENS_FILE. Not asked for while authentication is off.",
+    },
+}
+# Of these, what is open to everybody is never answered.
+OF_TOKENS = (401, 429)
 # Statuses about the HTTP itself; they are the `default` of every operation.
 HTTP_STATUSES = (405, 408, 414, 417, 431, 500, 501, 505)
 
@@ -122,7 +137,11 @@ def finish_operation(operation, codes):
         if status not in codes:
             raise Problem(f"{operation['operationId']}: no error has the status {status}")
         replies[str(status)] = error_reply(text, f"Error{status}")
+    open_to_all = operation["x-queen-role"] == "none"
+    operation["security"] = [] if open_to_all else [{"token": []}]
     for status, (name, _) in COMMON.items():
+        if open_to_all and status in OF_TOKENS:
+            continue
         replies.setdefault(str(status), {"$ref": f"#/components/responses/{name}"})
     replies = dict(sorted(replies.items()))
     replies["default"] = {"$ref": "#/components/responses/HttpError"}
@@ -178,7 +197,7 @@ def build():
     order = [tag["name"] for tag in document["tags"]]
     document["paths"] = dict(sorted(paths.items(), key=lambda item: place_of(item, order)))
     document["components"] = {"schemas": schemas, "parameters": parameters,
-                              "responses": common_replies()}
+                              "responses": common_replies(), "securitySchemes": SECURITY_SCHEMES}
     expand_references(document["components"]["schemas"], document["components"])
     for part in ("parameters", "responses"):
         for value in document["components"][part].values():

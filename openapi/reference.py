@@ -301,7 +301,8 @@ class Reference:
                  "[Errors over HTTP](http-errors.md) lists all codes.", "")
         self.table(("status", "when"), [(status, text) for status, (_, text) in sorted(COMMON.items())])
         self.add("**Roles** count where authentication is on: `admin` may do what `read-write` may, and "
-                 "`read-write` what `read-only` may.", "")
+                 "`read-write` what `read-only` may. Tokens come as `Authorization: Bearer <token>`; "
+                 "[security.md](security.md) says where they come from, and how one is limited to some queues.", "")
 
     def render(self):
         """The page."""

@@ -11,7 +11,7 @@
 -- committed (design 3). Of two who would make or merge runs of a partition one goes on, the other leaves it.
 
 CREATE OR REPLACE FUNCTION queen.dedup_lock_class()
-RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1903521135 $$;
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1903521136 $$;
 
 -- The seed of the hashes; NULL: the runs were made on a server that hashes in another way.
 CREATE OR REPLACE FUNCTION queen.dedup_seed()

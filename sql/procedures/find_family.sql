@@ -1,8 +1,8 @@
 -- The queues of a family for one of its groups: those of that namespace and/or task (NULL: any). The
 -- group's start is recorded at its first pop of the family: with p_mode and p_time (as in ensure_group)
 -- on every queue that is there, and by (namespace, task, group) for every queue made later, which is read
--- from its start. Nobody waits for anybody: a queue that is being made at the same moment sees no record,
--- and is not seen by this, and both is noticed afterwards, because it is missing in family_queues.
+-- from its start. Nobody waits for anybody. A queue that is being made at the same moment does not see the record,
+-- and this call does not see that queue. The next call notices: the queue is missing in family_queues.
 CREATE OR REPLACE FUNCTION queen.find_family(p_namespace text, p_task text, p_group text, p_mode text, p_time timestamptz)
 RETURNS TABLE (queue_id int, queue_name text, priority int) LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,9 +1,14 @@
 -- Writes down what a broker has counted: arrays of objects by the names of the columns, absolute numbers of
--- their minute. Repeating a call changes nothing, and one that arrives late does not undo a later one.
+-- their minute. Repeating a call changes nothing, and one that arrives late does not undo a later one. An hour that
+-- was added up before (add_up_hour) loses its mark.
 -- Answers the database's clock, by which brokers know what minute it is.
 CREATE OR REPLACE FUNCTION queen.flush_minutes(p_brokers jsonb, p_queues jsonb)
 RETURNS timestamptz LANGUAGE plpgsql AS $$
 BEGIN
+    -- No hour is added up while its minutes are written.
+    PERFORM pg_advisory_xact_lock_shared(queen.hours_lock_class(), 0);
+    DELETE FROM queen.hours h WHERE h.hour IN (
+        SELECT date_bin('1 hour', (x ->> 'minute')::timestamptz, timestamptz 'epoch') FROM jsonb_array_elements(p_brokers || p_queues) x);
     INSERT INTO queen.broker_minutes AS t
     SELECT b.* FROM jsonb_populate_recordset(NULL::queen.broker_minutes, p_brokers) b
     ORDER BY b.minute

@@ -18,6 +18,10 @@ RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1903521135 $$;
 CREATE OR REPLACE FUNCTION queen.lane_lock_key(p_partition_id int, p_group_id int)
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8((p_partition_id::bigint << 32) | p_group_id) $$;
 
+-- Whoever writes minutes shares this lock; who adds them up to hours has it alone.
+CREATE OR REPLACE FUNCTION queen.hours_lock_class()
+RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1903521136 $$;
+
 -- The newest row of a lane, locked until the transaction ends, or NULL, with the lane's lock held instead. For those who
 -- change a lane and may wait for it: append_lanes passes over what is locked here, and so never waits for a row that
 -- is not committed. The row is a guess like any other: another may have followed it meanwhile.

@@ -104,8 +104,10 @@ BEGIN
                        sum(u.dead_letters)::bigint, sum(u.leased)::bigint, sum(u.lagging)::bigint, min(u.oldest), max(u.changed)
                 FROM grouped u JOIN queen.groups g ON g.id = u.group_id
                 WHERE u.queue_id = v_open OR u.queue_id = ANY (v_queues) GROUP BY u.queue_id, u.group_id) s),
-           (SELECT array_agg(ROW(l.queue_id, l.partition_id, l.group_id, l.amount, coalesce(l.oldest_at, v_now))::queen.lane_lags)
-            FROM lane l WHERE l.group_id IS NOT NULL AND l.amount > 0)
+           (SELECT array_agg(ROW(l.queue_id, l.partition_id, l.group_id, l.amount, l.oldest, l.place = 1)::queen.lane_lags)
+            FROM (SELECT x.*, row_number() OVER (PARTITION BY x.partition_id ORDER BY x.oldest, x.group_id) AS place
+                  FROM (SELECT y.*, coalesce(y.oldest_at, v_now) AS oldest FROM lane y
+                        WHERE y.group_id IS NOT NULL AND y.amount > 0) x) l)
     INTO v_sums, v_groups, v_lanes;
 
     PERFORM queen.write_lane_lags(v_lanes, p_queue, p_after, next_queue, next_after);
@@ -144,7 +146,7 @@ BEGIN
     INSERT INTO queen.lane_lags
     SELECT n.* FROM unnest(p_lanes) n EXCEPT SELECT x.* FROM unnest(v_standing) x
     ON CONFLICT (queue_id, partition_id, group_id) DO UPDATE
-    SET pending = excluded.pending, oldest_unconsumed_at = excluded.oldest_unconsumed_at;
+    SET pending = excluded.pending, oldest_unconsumed_at = excluded.oldest_unconsumed_at, longest = excluded.longest;
 END $$;
 
 -- The sums of the queues p_done, with which every queue from p_queue on and up to p_last has been measured.

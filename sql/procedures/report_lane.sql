@@ -107,6 +107,12 @@ RETURNS text LANGUAGE sql IMMUTABLE AS $$
     FROM (SELECT greatest(0, ceil(extract(epoch FROM p_interval)))::bigint AS n) s
 $$;
 
+-- A number with what it counts.
+CREATE OR REPLACE FUNCTION queen.spoken_count(p_count bigint, p_one text, p_more text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT p_count || ' ' || CASE p_count WHEN 1 THEN p_one ELSE p_more END
+$$;
+
 -- The cause in a sentence, and what to do.
 CREATE OR REPLACE FUNCTION queen.lane_summary(p_queue_name text, p_partition_name text, p_group_name text, p_queue queen.queues,
     p_facts queen.lane_facts, p_now timestamptz, OUT summary text, OUT next text)
@@ -124,19 +130,20 @@ BEGIN
         summary := format('Queue "%s" has no partition "%s": nothing was ever pushed to it, or it was deleted.', p_queue_name, p_partition_name);
         next := 'Push to the partition, or check its name.';
     WHEN 'missing_group' THEN
-        summary := format('Nobody has ever popped from queue "%s" as %s, so there is no cursor. The partition holds %s messages.',
-                          p_queue_name, v_group, coalesce(p_facts.pending, 0));
+        summary := format('Nobody has ever popped from queue "%s" as %s, so there is no cursor. The partition holds %s.',
+                          p_queue_name, v_group, queen.spoken_count(coalesce(p_facts.pending, 0), 'message', 'messages'));
         next := 'Start a consumer with this consumerGroup, or check its name.';
     WHEN 'pop_maintenance' THEN
-        summary := format('Pops are paused by maintenance: nothing is delivered to anybody. %s messages wait here.', p_facts.pending);
+        summary := format('Pops are paused by maintenance: nothing is delivered to anybody. %s here.',
+                          queen.spoken_count(p_facts.pending, 'message waits', 'messages wait'));
         next := 'End it: POST /api/v1/system/maintenance/pop {"enabled":false}.';
     WHEN 'leased' THEN
-        summary := format('A consumer of %s holds the lease %s with %s unsettled messages for another %s (until %s). Nobody else of the group gets this partition before.',
-                          v_group, p_facts.lease_id, p_facts.processing, v_left, queen.api_time(p_facts.lease_until));
+        summary := format('A consumer of %s holds the lease %s with %s for another %s (until %s). Nobody else of the group gets this partition before.',
+                          v_group, p_facts.lease_id, queen.spoken_count(p_facts.processing, 'unsettled message', 'unsettled messages'), v_left, queen.api_time(p_facts.lease_until));
         next := 'Wait for its acks or for the end of the lease. If the consumer is gone, the lease ends by itself; a seek ends it at once.';
     WHEN 'retry' THEN
-        summary := format('The message at offset %s has failed %s times (retryLimit %s) and waits for its retryDelay, another %s (until %s). It holds up what is behind it.',
-                          p_facts.cursor, p_facts.head_failures, p_queue.retry_limit, v_left, queen.api_time(p_facts.ready_at));
+        summary := format('The message at offset %s has failed %s (retryLimit %s) and waits for its retryDelay, another %s (until %s). It holds up what is behind it.',
+                          p_facts.cursor, queen.spoken_count(p_facts.head_failures, 'time', 'times'), p_queue.retry_limit, v_left, queen.api_time(p_facts.ready_at));
         next := 'Wait, repair the consumer, or take the message out: POST /api/v1/messages/:partitionId/:transactionId/dlq.';
     WHEN 'delayed' THEN
         summary := format('The first message is not due yet: delayedProcessing is %s s, and it becomes visible in %s (at %s).',
@@ -151,27 +158,33 @@ BEGIN
         next := 'Nothing to do. To read again, seek the group back.';
     ELSE
         IF p_facts.head_failures > 0 THEN
-            summary := format('The message at offset %s has failed %s times (retryLimit %s) and is ready to be delivered again, before everything behind it.',
-                              p_facts.cursor, p_facts.head_failures, p_queue.retry_limit);
+            summary := format('The message at offset %s has failed %s (retryLimit %s) and is ready to be delivered again, before everything behind it.',
+                              p_facts.cursor, queen.spoken_count(p_facts.head_failures, 'time', 'times'), p_queue.retry_limit);
             next := 'Look at the consumer''s error. To go on without the message: POST /api/v1/messages/:partitionId/:transactionId/dlq.';
         ELSIF p_facts.lease_id IS NOT NULL THEN
-            summary := format('A lease has expired without a verdict at %s, and nobody has popped since: %s messages of the partition are ready for %s.',
-                              queen.api_time(p_facts.lease_until), p_facts.pending, v_group);
+            summary := format('A lease has expired without a verdict at %s, and nobody has popped since: %s ready for %s.',
+                              queen.api_time(p_facts.lease_until),
+                              queen.spoken_count(p_facts.pending, 'message of the partition is', 'messages of the partition are'), v_group);
             next := 'Start a consumer, and see why the last one went away or was slower than its lease.';
         ELSE
-            summary := format('Nothing is in the way: %s messages are ready for %s, and nobody has popped them yet.', p_facts.pending, v_group);
+            summary := format('Nothing is in the way: %s ready for %s, and nobody has popped %s yet.',
+                              queen.spoken_count(p_facts.pending, 'message is', 'messages are'), v_group,
+                              CASE p_facts.pending WHEN 1 THEN 'it' ELSE 'them' END);
             next := 'Start a consumer, or more of them.';
         END IF;
     END CASE;
     IF p_facts.dead_letters > 0 THEN
-        summary := summary || format(' %s messages of it are dead letters (last error: %s).', p_facts.dead_letters, coalesce(p_facts.dead_error, 'none given'));
+        summary := summary || format(' %s (last error: %s).',
+            queen.spoken_count(p_facts.dead_letters, 'message of it is a dead letter', 'messages of it are dead letters'),
+            coalesce(p_facts.dead_error, 'none given'));
     END IF;
     IF p_facts.expires_at IS NOT NULL AND p_facts.cause NOT IN ('empty') THEN
         summary := summary || format(' The first message expires in %s (at %s), consumed or not.',
                                      queen.spoken_seconds(p_facts.expires_at - p_now), queen.api_time(p_facts.expires_at));
     END IF;
     IF p_facts.expired > 0 THEN
-        summary := summary || format(' %s messages were removed by retention before %s had consumed them.', p_facts.expired, v_group);
+        summary := summary || format(' %s removed by retention before %s had consumed %s.',
+            queen.spoken_count(p_facts.expired, 'message was', 'messages were'), v_group, CASE p_facts.expired WHEN 1 THEN 'it' ELSE 'them' END);
     END IF;
     IF p_facts.push_paused THEN
         summary := summary || ' Pushes are in maintenance: new messages wait in the brokers'' file buffers.';

@@ -42,26 +42,19 @@ BEGIN
         SELECT q.id INTO v_queue_id FROM queen.queues q WHERE q.name = p_queue;
         IF NOT FOUND THEN RETURN NULL; END IF;
     END IF;
-    IF p_by_lag AND v_queue_id IS NOT NULL THEN   -- of a partition's lanes the one that is stuck longest
-        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l
-                       WHERE l.queue_id = v_queue_id AND NOT EXISTS (
-                           SELECT FROM queen.lane_lags x WHERE x.queue_id = l.queue_id AND x.partition_id = l.partition_id
-                           AND (x.oldest_unconsumed_at, x.group_id) < (l.oldest_unconsumed_at, l.group_id))
-                       ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
+    IF p_by_lag AND v_queue_id IS NOT NULL THEN
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l WHERE l.longest AND l.queue_id = v_queue_id
+                       ORDER BY l.oldest_unconsumed_at, l.partition_id LIMIT p_limit OFFSET p_offset);
     ELSIF p_by_lag THEN
-        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l
-                       WHERE NOT EXISTS (
-                           SELECT FROM queen.lane_lags x WHERE x.queue_id = l.queue_id AND x.partition_id = l.partition_id
-                           AND (x.oldest_unconsumed_at, x.group_id) < (l.oldest_unconsumed_at, l.group_id))
-                       ORDER BY l.oldest_unconsumed_at LIMIT p_limit OFFSET p_offset);
+        v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l WHERE l.longest
+                       ORDER BY l.oldest_unconsumed_at, l.partition_id LIMIT p_limit OFFSET p_offset);
     ELSE
         v_ids := ARRAY(SELECT p.id FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
                        WHERE v_queue_id IS NULL OR p.queue_id = v_queue_id
                        ORDER BY p.queue_id, p.name LIMIT p_limit OFFSET p_offset);
     END IF;
     IF p_by_lag THEN
-        SELECT count(DISTINCT l.partition_id) INTO v_total FROM queen.lane_lags l
-        WHERE v_queue_id IS NULL OR l.queue_id = v_queue_id;
+        SELECT count(*) INTO v_total FROM queen.lane_lags l WHERE l.longest AND (v_queue_id IS NULL OR l.queue_id = v_queue_id);
     ELSE
         SELECT coalesce(sum(s.partitions), 0) INTO v_total FROM queen.queue_stats s JOIN queen.queues q ON q.id = s.queue_id
         WHERE v_queue_id IS NULL OR s.queue_id = v_queue_id;

@@ -1,4 +1,4 @@
--- requires: report_range, api_time
+-- requires: report_range, api_time, broker_points
 -- A gauge over several minutes of p_looks looks.
 CREATE OR REPLACE FUNCTION queen.gauge_json(p_sum float8, p_looks bigint, p_min float8, p_max float8, p_last float8)
 RETURNS json LANGUAGE sql IMMUTABLE AS $$
@@ -14,57 +14,34 @@ CREATE OR REPLACE FUNCTION queen.report_system_metrics(p_from timestamptz, p_to 
 RETURNS json LANGUAGE sql STABLE AS $$
     WITH t AS MATERIALIZED (SELECT * FROM queen.report_range(p_from, p_to, p_minutes)),
     brokers AS MATERIALIZED (
-        SELECT DISTINCT m.hostname, m.port
-        FROM t JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', t.from_time) AND m.minute < t.to_time
+        SELECT DISTINCT m.hostname, m.port FROM (
+            SELECT h.hostname, h.port FROM t, queen.whole_hours(t.from_time, t.to_time) w JOIN queen.broker_hours h ON h.hour = w.hour
+            UNION ALL
+            SELECT h.hostname, h.port FROM t, queen.other_minutes(t.from_time, t.to_time, true) o
+            JOIN queen.broker_minutes h ON h.minute >= o.from_time AND h.minute < o.to_time) m
         WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)),
     r AS MATERIALIZED (  -- a point is as long as two of others
         SELECT x.* FROM t, queen.lines_range(t.from_time, t.to_time, p_minutes, 2 * (SELECT count(*) FROM brokers)) x),
-    minutes AS MATERIALIZED (
-        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.seen_at,
-               m.hostname, m.port, m.looks, m.cpu_user_micros / (100 * s.passed) AS cpu_user,
-               m.cpu_system_micros / (100 * s.passed) AS cpu_system, m.rss_bytes, m.slots_busy, m.slots_total, m.queued_items,
-               m.waiting_polls, m.buffered_messages, m.loop_lag_ms
-        FROM r JOIN queen.broker_minutes m ON m.minute >= date_trunc('minute', r.from_time) AND m.minute < r.to_time
-        CROSS JOIN LATERAL (
-            SELECT least(60, greatest(1, extract(epoch FROM m.seen_at - m.minute)))::float8 AS passed) s
-        WHERE (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)
-    ),
-    latest AS (
-        SELECT DISTINCT ON (m.hostname, m.port, m.bucket) m.* FROM minutes m
-        ORDER BY m.hostname, m.port, m.bucket, m.seen_at DESC
-    ),
     points AS MATERIALIZED (
-        SELECT m.hostname, m.port, m.bucket, sum(m.looks)::bigint AS looks, json_build_object(
+        SELECT m.hostname, m.port, m.hour AS bucket, m.looks, json_build_object(
             'cpu', json_build_object(
-                'user_us', queen.gauge_json(sum(m.cpu_user), count(*), min(m.cpu_user), max(m.cpu_user),
-                                            min(l.cpu_user)),
-                'system_us', queen.gauge_json(sum(m.cpu_system), count(*), min(m.cpu_system),
-                                              max(m.cpu_system), min(l.cpu_system))),
+                'user_us', queen.gauge_json((m.cpu_user).sum, m.minutes, (m.cpu_user).min, (m.cpu_user).max, (m.cpu_user).last),
+                'system_us', queen.gauge_json((m.cpu_system).sum, m.minutes, (m.cpu_system).min, (m.cpu_system).max, (m.cpu_system).last)),
             'memory', json_build_object(
-                'rss_bytes', queen.gauge_json(sum((m.rss_bytes).sum), sum(m.looks)::bigint, min((m.rss_bytes).min),
-                    max((m.rss_bytes).max), min((l.rss_bytes).last))),
+                'rss_bytes', queen.gauge_json((m.rss_bytes).sum, m.looks, (m.rss_bytes).min, (m.rss_bytes).max, (m.rss_bytes).last)),
             'database', json_build_object(
-                'pool_size', queen.gauge_json(sum((m.slots_total).sum), sum(m.looks)::bigint, min((m.slots_total).min),
-                    max((m.slots_total).max), min((l.slots_total).last)),
-                'pool_active', queen.gauge_json(sum((m.slots_busy).sum), sum(m.looks)::bigint, min((m.slots_busy).min),
-                    max((m.slots_busy).max), min((l.slots_busy).last)),
-                'pool_idle', queen.gauge_json(sum((m.slots_total).sum - (m.slots_busy).sum), sum(m.looks)::bigint,
-                    min((m.slots_total).min - (m.slots_busy).max), max((m.slots_total).max - (m.slots_busy).min),
-                    min((l.slots_total).last - (l.slots_busy).last))),
+                'pool_size', queen.gauge_json((m.slots_total).sum, m.looks, (m.slots_total).min, (m.slots_total).max, (m.slots_total).last),
+                'pool_active', queen.gauge_json((m.slots_busy).sum, m.looks, (m.slots_busy).min, (m.slots_busy).max, (m.slots_busy).last),
+                'pool_idle', queen.gauge_json((m.slots_free).sum, m.looks, (m.slots_free).min, (m.slots_free).max, (m.slots_free).last)),
             'threadpool', json_build_object('db', json_build_object(
-                'queue_size', queen.gauge_json(sum((m.queued_items).sum), sum(m.looks)::bigint, min((m.queued_items).min),
-                    max((m.queued_items).max), min((l.queued_items).last)))),
-            'polls', json_build_object('waiting', queen.gauge_json(sum((m.waiting_polls).sum), sum(m.looks)::bigint,
-                min((m.waiting_polls).min), max((m.waiting_polls).max),
-                min((l.waiting_polls).last))),
-            'buffer', json_build_object('messages', queen.gauge_json(sum((m.buffered_messages).sum), sum(m.looks)::bigint,
-                min((m.buffered_messages).min), max((m.buffered_messages).max),
-                min((l.buffered_messages).last))),
-            'event_loop', json_build_object('lag_ms', queen.gauge_json(sum((m.loop_lag_ms).sum), sum(m.looks)::bigint,
-                min((m.loop_lag_ms).min), max((m.loop_lag_ms).max),
-                min((l.loop_lag_ms).last)))) AS metrics
-        FROM minutes m JOIN latest l ON l.hostname = m.hostname AND l.port = m.port AND l.bucket = m.bucket
-        GROUP BY m.hostname, m.port, m.bucket
+                'queue_size', queen.gauge_json((m.queued_items).sum, m.looks, (m.queued_items).min, (m.queued_items).max, (m.queued_items).last))),
+            'polls', json_build_object(
+                'waiting', queen.gauge_json((m.waiting_polls).sum, m.looks, (m.waiting_polls).min, (m.waiting_polls).max, (m.waiting_polls).last)),
+            'buffer', json_build_object(
+                'messages', queen.gauge_json((m.buffered_messages).sum, m.looks, (m.buffered_messages).min, (m.buffered_messages).max, (m.buffered_messages).last)),
+            'event_loop', json_build_object(
+                'lag_ms', queen.gauge_json((m.loop_lag_ms).sum, m.looks, (m.loop_lag_ms).min, (m.loop_lag_ms).max, (m.loop_lag_ms).last))) AS metrics
+        FROM r, queen.broker_points(r.from_time, r.to_time, r.minutes, p_hostname, p_port) m
     ),
     nothing AS MATERIALIZED (
         SELECT json_build_object('cpu', json_build_object('user_us', z, 'system_us', z),

@@ -1,4 +1,4 @@
--- requires: report_range, api_time, broker_workers
+-- requires: report_range, api_time, broker_points, broker_workers
 -- GET /api/v1/analytics/worker-metrics: what the brokers did and how they felt, newest point first.
 CREATE OR REPLACE FUNCTION queen.report_worker_metrics(p_from timestamptz, p_to timestamptz, p_minutes int,
                                                        p_hostname text, p_port int)
@@ -36,22 +36,16 @@ RETURNS json LANGUAGE sql STABLE AS $$
     FROM queen.report_range(p_from, p_to, p_minutes) r
     LEFT JOIN LATERAL queen.report_buckets(r.from_time, r.to_time, r.minutes) b ON true
     LEFT JOIN LATERAL (
-        SELECT sum(m.pushed) AS pushed, sum(m.popped) AS popped, sum(m.acked) AS acked, sum(m.failed) AS failed,
-               sum(m.dead_lettered) AS dead_lettered, sum(m.push_requests) AS push_requests, sum(m.pops) AS pops,
-               sum(m.ack_requests) AS ack_requests, sum(m.transactions) AS transactions, sum(m.errors) AS errors,
-               sum((m.push_calls).count + (m.pop_calls).count + (m.ack_calls).count + (m.transaction_calls).count
-                   + (m.renew_calls).count) AS jobs,
-               sum((m.push_calls).micros + (m.pop_calls).micros + (m.ack_calls).micros + (m.transaction_calls).micros
-                   + (m.renew_calls).micros) AS micros,
+        SELECT m.hour AS bucket, sum(m.pushed) AS pushed, sum(m.popped) AS popped, sum(m.acked) AS acked,
+               sum(m.failed) AS failed, sum(m.dead_lettered) AS dead_lettered, sum(m.push_requests) AS push_requests,
+               sum(m.pops) AS pops, sum(m.ack_requests) AS ack_requests, sum(m.transactions) AS transactions,
+               sum(m.errors) AS errors, sum(m.calls) AS jobs, sum(m.call_micros) AS micros,
                sum(m.looks) AS looks, sum((m.loop_lag_ms).sum) AS lag_sum, max((m.loop_lag_ms).max) AS lag_max,
                sum((m.slots_total).sum) AS slots_sum, sum((m.slots_busy).sum) AS busy_sum,
-               min((m.slots_total).min - (m.slots_busy).max) AS free_min, max((m.slots_total).max) AS slots_max,
+               min((m.slots_free).min) AS free_min, max((m.slots_total).max) AS slots_max,
                sum((m.queued_items).sum) AS queued_sum, max((m.queued_items).max) AS queued_max,
                sum((m.waiting_polls).sum) AS waiting_sum, max((m.groups_backed_off).max) AS backed_off,
                sum(m.age_sum_ms) AS age_sum, sum(m.age_count) AS age_count, max(m.age_max_ms) AS age_max
-        FROM queen.broker_minutes m
-        WHERE m.minute >= greatest(b.bucket, date_trunc('minute', r.from_time))
-          AND m.minute < least(b.bucket + r.minutes * interval '1 minute', r.to_time)
-          AND (p_hostname IS NULL OR m.hostname = p_hostname) AND (p_port IS NULL OR m.port = p_port)) m ON true
+        FROM queen.broker_points(r.from_time, r.to_time, r.minutes, p_hostname, p_port) m GROUP BY m.hour) m ON m.bucket = b.bucket
     GROUP BY r.from_time, r.to_time, r.minutes
 $$;

@@ -1,5 +1,5 @@
--- Removes minutes and runs of retention older than p_days (0 = kept for ever), the oldest first, at most p_limit
--- rows of each table. Answers how many, and whether there may be more.
+-- Removes minutes, the hours they were added up to, and runs of retention older than p_days (0 = kept for ever), the
+-- oldest first, at most p_limit rows of each table. Answers how many (hours are not counted), and whether there may be more.
 CREATE OR REPLACE FUNCTION queen.sweep_minutes(p_days int, p_limit int)
 RETURNS TABLE (removed int, more boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -9,6 +9,11 @@ BEGIN
     removed := 0;
     more := false;
     IF p_days > 0 THEN
+        -- first the marks: what is left of the hours that begin to go is in their minutes
+        DELETE FROM queen.hours h WHERE h.hour < v_before;
+        DELETE FROM queen.broker_hours h WHERE h.hour < v_before;
+        DELETE FROM queen.queue_hours h WHERE h.hour < v_before;
+        DELETE FROM queen.parked_hours h WHERE h.hour < v_before;
         DELETE FROM queen.queue_minutes m WHERE (m.minute, m.queue, m.broker) IN (
             SELECT x.minute, x.queue, x.broker FROM queen.queue_minutes x WHERE x.minute < v_before
             ORDER BY x.minute LIMIT p_limit FOR UPDATE SKIP LOCKED);

@@ -1,4 +1,4 @@
--- requires: report_range
+-- requires: report_range, broker_points, queue_points
 -- What was done between p_from and p_to, per point of p_minutes: every point has a row, also one in which
 -- nothing happened. Of all queues together, or of those that p_queue, p_namespace and p_task leave (NULL = any).
 CREATE OR REPLACE FUNCTION queen.traffic(p_from timestamptz, p_to timestamptz, p_minutes int,
@@ -7,24 +7,22 @@ RETURNS TABLE (bucket timestamptz, seconds float8, pushed bigint, push_bytes big
                popped bigint, pops bigint, empty_pops bigint, acked bigint, failed bigint, dead_lettered bigint,
                age_count bigint, age_sum_ms bigint, age_max_ms bigint) LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_first timestamptz := date_trunc('minute', p_from);
-    v_width interval := p_minutes * interval '1 minute';
+    v_width  interval := p_minutes * interval '1 minute';
+    v_queues text[];
 BEGIN
+    IF p_queue IS NOT NULL OR p_namespace IS NOT NULL OR p_task IS NOT NULL THEN
+        v_queues := ARRAY(SELECT q.name FROM queen.queues q WHERE (p_queue IS NULL OR q.name = p_queue)
+                          AND (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task));
+    END IF;
     RETURN QUERY
     WITH minutes AS (
-        SELECT m.minute, m.pushed, m.push_bytes, m.duplicates, m.buffered, m.popped, m.pops, m.empty_pops, m.acked,
+        SELECT m.hour AS minute, m.pushed, m.push_bytes, m.duplicates, m.buffered, m.popped, m.pops, m.empty_pops, m.acked,
                m.failed, m.dead_lettered, m.age_count, m.age_sum_ms, m.age_max_ms
-        FROM queen.broker_minutes m
-        WHERE m.minute >= v_first AND m.minute < p_to
-          AND p_queue IS NULL AND p_namespace IS NULL AND p_task IS NULL
+        FROM queen.broker_points(p_from, p_to, p_minutes, NULL, NULL) m WHERE v_queues IS NULL
         UNION ALL
-        SELECT m.minute, m.pushed, m.push_bytes, m.duplicates, m.buffered, m.popped, m.pops, m.empty_pops, m.acked,
+        SELECT m.hour, m.pushed, m.push_bytes, m.duplicates, m.buffered, m.popped, m.pops, m.empty_pops, m.acked,
                m.failed, m.dead_lettered, m.age_count, m.age_sum_ms, m.age_max_ms
-        FROM queen.queues q
-        JOIN queen.queue_minutes m ON m.queue = q.name AND m.minute >= v_first AND m.minute < p_to
-        WHERE (p_queue IS NOT NULL OR p_namespace IS NOT NULL OR p_task IS NOT NULL)
-          AND (p_queue IS NULL OR q.name = p_queue) AND (p_namespace IS NULL OR q.namespace = p_namespace)
-          AND (p_task IS NULL OR q.task = p_task)
+        FROM queen.queue_hours_and_minutes(p_from, p_to, p_minutes, p_minutes % 60 = 0, v_queues) m WHERE v_queues IS NOT NULL
     )
     SELECT b.bucket, b.seconds, s.*
     FROM queen.report_buckets(p_from, p_to, p_minutes) b

@@ -47,8 +47,8 @@ END $$;
 SELECT test.groupid('tail', 'g');
 -- a lease says nothing; that it has ended does, by an ack, by giving it back, within a transaction
 CALL test.told('SELECT test.pop(1, test.groupid(''tail'', ''g''), ''01890000-0000-7000-8000-000000000001'')', NULL);
-CALL test.told('SELECT queen.pop_sm_release(ARRAY[1], ARRAY[test.groupid(''tail'', ''g'')], ARRAY[''01890000-0000-7000-8000-000000000001'']::uuid[])', '1 {1}');
-CALL test.told('SELECT queen.pop_sm_release(ARRAY[1], ARRAY[test.groupid(''tail'', ''g'')], ARRAY[''01890000-0000-7000-8000-000000000001'']::uuid[])', NULL);
+CALL test.told('SELECT test.ack(1, test.groupid(''tail'', ''g''), ''01890000-0000-7000-8000-000000000001'', p_ends => true)', '1 {1}');
+CALL test.told('SELECT test.ack(1, test.groupid(''tail'', ''g''), ''01890000-0000-7000-8000-000000000001'', p_ends => true)', NULL);
 CALL test.told('SELECT test.pop(1, test.groupid(''tail'', ''g''), ''01890000-0000-7000-8000-000000000001'', p_batch => 1)', NULL);
 CALL test.told('SELECT test.transaction(ARRAY[2], ARRAY[''1''], ARRAY[''t''], ARRAY[1], ARRAY[test.groupid(''tail'', ''g'')],
     ARRAY[''01890000-0000-7000-8000-000000000001'']::uuid[], ARRAY[''-''], p_ack_seqs => ARRAY[0], p_n => 9)', '1 {1,2}');

@@ -210,7 +210,7 @@ BEGIN
     UPDATE queen.segments SET payloads = NULL WHERE partition_id = v_id;   -- as retention does
     SELECT r.* INTO v FROM queen.pop_sm_lease(ARRAY[1], ARRAY[v_id], ARRAY[v_g], ARRAY[v_lease], ARRAY[9], ARRAY[0], ARRAY[false], 1000) r;
     ASSERT v.state = 'leased' AND v.segment_bases = '{}' AND v.segment_counts = '{}' AND v.segment_times = '{}', v::text;
-    PERFORM queen.pop_sm_release(ARRAY[v_id], ARRAY[v_g], ARRAY[v_lease]);
+    PERFORM test.ack(v_id, v_g, v_lease, p_ends => true);
     PERFORM test.push(v_id, 1);
     ASSERT (test.pop(v_id, v_g)).seqs = '{2}';
 END $$;
@@ -239,4 +239,28 @@ BEGIN
     FOR i IN 1..3 LOOP
         ASSERT (test.pop(v_id, v_g, p_auto_ack => true)).seqs = (ARRAY['{0}', '{13}', '{17}'])[i]::bigint[];
     END LOOP;
+END $$;
+
+-- When nobody clears again, the sweep removes the rest: partition by partition, none that is in use, and nothing of a
+-- partition that the clear had not come to.
+DO $$
+DECLARE v_a int := test.partition('left', 'a'); v_b int := test.partition('left', 'b'); v_c int := test.partition('left', 'c');
+    v record; v_after int := 0; v_steps int := 0;
+BEGIN
+    FOR i IN 1..4 LOOP PERFORM test.push(v_a, 2), test.push(v_b, 2), test.push(v_c, 2); END LOOP;
+    PERFORM queen.clear_queue('left', 'a', 0, NULL, NULL, 1), queen.clear_queue('left', 'b', 0, NULL, NULL, 1);
+    ASSERT (SELECT array_agg(DISTINCT h.partition_id ORDER BY h.partition_id) FROM queen.hidden_messages h WHERE h.only_group = -1) = ARRAY[v_a, v_b];
+    LOOP
+        SELECT * INTO v FROM queen.sweep_cleared(v_after, 1);
+        EXIT WHEN v.next_after IS NULL;
+        v_after := v.next_after;
+        v_steps := v_steps + 1;
+        ASSERT v_steps < 100, 'the steps do not end';
+    END LOOP;
+    ASSERT v_steps >= 6, v_steps;
+    ASSERT NOT EXISTS (SELECT FROM queen.hidden_messages WHERE only_group = -1), 'something is left';
+    ASSERT (SELECT count(*) FROM queen.segments WHERE partition_id IN (v_a, v_b)) = 2, 'the blank ones at the ends';
+    ASSERT test.count_stored(v_a) = 0 AND test.count_stored(v_b) = 0 AND test.count_stored(v_c) = 8;
+    PERFORM test.push(v_a, 1);
+    ASSERT (test.pop(v_a, test.groupid('left'))).seqs = '{8}';
 END $$;

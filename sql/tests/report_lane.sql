@@ -28,12 +28,12 @@ BEGIN
     v_lease := gen_random_uuid();
     PERFORM test.pop(v_p, v_g, v_lease); PERFORM test.ack(v_p, v_g, v_lease, p_items => '{0,1}', p_kinds => '{failed,dlq}', p_ends => true);
     v := pg_temp.lane();
-    ASSERT v->>'cause' = 'retry' AND v->>'summary' LIKE '%offset 0 has failed 1 times (retryLimit 3) and waits for its retryDelay, another 90 seconds%' AND v->'failing'->0->>'failures' = '1'
-       AND v->'delay'->>'reason' = 'retryDelay' AND v->>'summary' LIKE '%1 messages of it are dead letters (last error: error of 1)%' AND v->'deadLetters'->>'count' = '1', v::text;
+    ASSERT v->>'cause' = 'retry' AND v->>'summary' LIKE '%offset 0 has failed 1 time (retryLimit 3) and waits for its retryDelay, another 90 seconds%' AND v->'failing'->0->>'failures' = '1'
+       AND v->'delay'->>'reason' = 'retryDelay' AND v->>'summary' LIKE '%1 message of it is a dead letter (last error: error of 1)%' AND v->'deadLetters'->>'count' = '1', v::text;
     PERFORM queen.record_trace(v_p, 'a', 'g', 'error', '"boom"', '{}', NULL);
     PERFORM test.age(v_p, '91 seconds');
     v := pg_temp.lane();
-    ASSERT v->>'cause' = 'ready' AND v->>'summary' LIKE 'The message at offset 0 has failed 1 times%ready to be delivered again%' AND v->>'lastError' = '"boom"', v::text;
+    ASSERT v->>'cause' = 'ready' AND v->>'summary' LIKE 'The message at offset 0 has failed 1 time%ready to be delivered again%' AND v->>'lastError' = '"boom"', v::text;
     INSERT INTO queen.system_state (name, value) VALUES ('pop_maintenance', 'true');
     ASSERT pg_temp.lane()->>'summary' LIKE 'Pops are paused by maintenance%' AND pg_temp.lane()->'maintenance'->>'pop' = 'true';
     DELETE FROM queen.system_state;
@@ -54,7 +54,7 @@ BEGIN
     PERFORM test.pop(v_p, v_g, p_seconds => 1);
     PERFORM test.age(v_p, '3700 seconds'); PERFORM test.push(v_p, 1);
     v := pg_temp.lane(p_queue => 'slow');
-    ASSERT v->>'expired' = '1' AND v->>'summary' LIKE '%1 messages were removed by retention before group "g" had consumed them%', v::text;
+    ASSERT v->>'expired' = '1' AND v->>'summary' LIKE '%1 message was removed by retention before group "g" had consumed it%', v::text;
 END $$;
 
 -- A lease under which everything has expired holds the lane until it ends: the group's page says what explain says.
@@ -67,4 +67,22 @@ BEGIN
     v_lane := queen.report_lane('over', 'Default', 'holder')::json;
     v_page := queen.report_group('holder', NULL, 0)->'over'->'partitions'->0;
     ASSERT v_lane->>'cause' = 'leased' AND v_page->>'leaseActive' = 'true' AND v_page->>'workerId' = v_lane->'lease'->>'leaseId', v_page::text;
+END $$;
+
+-- One is not many.
+DO $$
+DECLARE v_id int := test.partition('single'); v_g int; v_lease uuid := gen_random_uuid(); v text;
+BEGIN
+    PERFORM test.push(v_id, 1);
+    v := pg_temp.lane(p_queue => 'single')->>'summary';
+    ASSERT v LIKE '%The partition holds 1 message.%', v;
+    v_g := test.groupid('single', 'g');
+    v := pg_temp.lane(p_queue => 'single')->>'summary';
+    ASSERT v LIKE 'Nothing is in the way: 1 message is ready for group "g", and nobody has popped it yet.%', v;
+    PERFORM test.pop(v_id, v_g, v_lease);
+    v := pg_temp.lane(p_queue => 'single')->>'summary';
+    ASSERT v LIKE '%with 1 unsettled message for another%', v;
+    UPDATE queen.progress SET lease_until = clock_timestamp() - interval '1 second' WHERE partition_id = v_id;
+    v := pg_temp.lane(p_queue => 'single')->>'summary';
+    ASSERT v LIKE '%: 1 message of the partition is ready for group "g".%', v;
 END $$;

@@ -431,6 +431,32 @@ void AsyncQueueManager::Report(ReportRequest request, Done<std::string> done) {
       &AdminPool::ExecutePage);
 }
 
+void AsyncQueueManager::FindQueues(std::vector<PartitionId> partitions,
+                                   Done<std::vector<std::string>> done) {
+  const int64_t now = here_.NowMillis();
+  std::vector<std::string> known;
+  pg::Int4Array missing;
+  for (const PartitionId partition : partitions) {
+    if (const std::string* queue = partition_queues_.Find(partition, now)) {
+      known.push_back(*queue);
+    } else {
+      missing.Add(partition.value);
+    }
+  }
+  if (missing.size() == 0) return done(std::move(known));
+  Params params(1);
+  params.Add(std::move(missing));
+  const auto read = [this, now, known = std::move(known)](const std::vector<Rows>& rows) {
+    std::vector<std::string> queues = known;
+    for (int row = 0; row < rows[0].rows(); ++row) {
+      queues.push_back(TextAt(rows[0], row, 1));
+      partition_queues_.Learn(PartitionId{rows[0].Int4(row, 0)}, queues.back(), now);
+    }
+    return queues;
+  };
+  Ask(pg::Batch(storage::kFindQueuesOf, std::move(params)), read, std::move(done));
+}
+
 void AsyncQueueManager::RefreshStats(Done<bool> done) {
   here_.AssertOwner();
   stats_job_.Refresh(here_, [done = std::move(done),

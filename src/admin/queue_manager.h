@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "admin/admin_pool.h"
+#include "admin/partition_queues.h"
 #include "admin/requests.h"
 #include "admin/stats_job.h"
 #include "state/maintenance.h"
@@ -54,6 +55,8 @@ class AsyncQueueManager final : public QueueManager {
   void ListTracesByName(std::string name, Page page, Done<Listed<Trace>> done) override;
   void ListTraceNames(Page page, Done<Listed<TraceName>> done) override;
   void Report(ReportRequest request, Done<std::string> done) override;
+  void FindQueues(std::vector<PartitionId> partitions,
+                  Done<std::vector<std::string>> done) override;
   void RefreshStats(Done<bool> done) override;
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) override;
 
@@ -86,6 +89,7 @@ class AsyncQueueManager final : public QueueManager {
   StatsJob& stats_job_;
   state::QueueCapacity& capacity_;
   state::Maintenance& maintenance_;
+  PartitionQueues partition_queues_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

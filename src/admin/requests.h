@@ -212,6 +212,10 @@ class QueueManager {
   virtual void ListTraceNames(Page page, Done<Listed<TraceName>> done) = 0;
   // The document as it stands in the reply; kNotFound where SQL answers NULL.
   virtual void Report(ReportRequest request, Done<std::string> done) = 0;
+  // The names of the queues of these partitions, of those that exist, in any order. Remembered for
+  // a while.
+  virtual void FindQueues(std::vector<PartitionId> partitions,
+                          Done<std::vector<std::string>> done) = 0;
   // Measures all queues and groups; true when every number is newer than this call.
   virtual void RefreshStats(Done<bool> done) = 0;
   // For every broker; this one has carried it out when it answers.

@@ -10,20 +10,25 @@ namespace queen::admin {
 Sweeper::Sweeper(AdminPool& pool, const SweepIntervals& intervals)
     : pool_(pool), intervals_(intervals), timer_(pool.loop(), [this] { Next(); }) {
   const auto idle_max = [](int64_t interval_ms) { return std::max(interval_ms, kIdlePauseMaxMs); };
-  sweeps_ = {{"progress", intervals.progress_ms, idle_max(intervals.progress_ms),
-              &Sweeper::StepProgress, &Sweeper::TakeProgress},
-             {"segments", intervals.segments_ms, intervals.segments_ms, &Sweeper::StepSegments,
-              &Sweeper::TakeSegments},
-             {"orphans", intervals.orphans_ms, intervals.orphans_ms, &Sweeper::StepOrphans,
-              &Sweeper::TakeOrphans},
-             {"batches", intervals.batches_ms, intervals.batches_ms, &Sweeper::StepBatches,
-              &Sweeper::TakeBatches},
-             {"aged", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepAged, &Sweeper::TakeAged},
-             {"streams", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepStreams,
-              &Sweeper::TakeStreams},
-             {"minutes", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepMinutes,
-              &Sweeper::TakeMinutes},
-             {"runs", intervals.runs_ms, kRunsPauseMaxMs, &Sweeper::StepRuns, &Sweeper::TakeRuns}};
+  sweeps_ = {
+      {"progress", intervals.progress_ms, idle_max(intervals.progress_ms), &Sweeper::StepProgress,
+       &Sweeper::TakeProgress},
+      {"segments", intervals.segments_ms, intervals.segments_ms, &Sweeper::StepSegments,
+       &Sweeper::TakeSegments},
+      {"orphans", intervals.orphans_ms, intervals.orphans_ms, &Sweeper::StepOrphans,
+       &Sweeper::TakeOrphans},
+      {"batches", intervals.batches_ms, intervals.batches_ms, &Sweeper::StepBatches,
+       &Sweeper::TakeBatches},
+      {"aged", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepAged, &Sweeper::TakeAged},
+      {"streams", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepStreams,
+       &Sweeper::TakeStreams},
+      {"minutes", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepMinutes,
+       &Sweeper::TakeMinutes},
+      {"hours", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepHours, &Sweeper::TakeHours},
+      {"cleared", intervals.orphans_ms, intervals.orphans_ms, &Sweeper::StepCleared,
+       &Sweeper::TakeCleared},
+      {"audit", intervals.aged_ms, intervals.aged_ms, &Sweeper::StepAudit, &Sweeper::TakeAudit},
+      {"runs", intervals.runs_ms, kRunsPauseMaxMs, &Sweeper::StepRuns, &Sweeper::TakeRuns}};
 }
 
 void Sweeper::Start() {
@@ -163,6 +168,39 @@ pg::Batch Sweeper::StepMinutes() {
 }
 
 Sweeper::Progress Sweeper::TakeMinutes(const pg::Rows& rows) {
+  return {rows.Int4(0, 0), rows.Bool(0, 1)};
+}
+
+pg::Batch Sweeper::StepHours() {
+  pg::Params params(1);
+  params.Int4(intervals_.metrics_days);
+  return {storage::kAddUpHour, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeHours(const pg::Rows& rows) {
+  const bool more = rows.Bool(0, 0);
+  return {more ? 1 : 0, more};
+}
+
+pg::Batch Sweeper::StepCleared() {
+  pg::Params params(2);
+  params.Int4(cleared_after_).Int4(kSegmentsPerStep);
+  return {storage::kSweepCleared, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeCleared(const pg::Rows& rows) {
+  const bool more = !rows.IsNull(0, 1);
+  cleared_after_ = more ? rows.Int4(0, 1) : 0;
+  return {rows.Int4(0, 0), more};
+}
+
+pg::Batch Sweeper::StepAudit() {
+  pg::Params params(2);
+  params.Int4(intervals_.audit_days).Int4(kRowsPerStep);
+  return {storage::kSweepAudit, std::move(params)};
+}
+
+Sweeper::Progress Sweeper::TakeAudit(const pg::Rows& rows) {
   return {rows.Int4(0, 0), rows.Bool(0, 1)};
 }
 

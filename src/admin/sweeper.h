@@ -8,6 +8,9 @@
 //   aged       traces, dead letters and starts of groups whose queue never came, past their days
 //   streams    the state of streaming queries that were reset
 //   minutes    what brokers did, minute by minute, past its days
+//   hours      those minutes, added up by the hour for pages that show days
+//   cleared    what a clear has hidden and its broker did not live to remove
+//   audit      entries of the audit trail, past their days
 //   runs       of the index over ids without a time inside: merged, and removed where they are
 //   replaced
 //
@@ -41,6 +44,7 @@ struct SweepIntervals {
   int32_t dead_letter_days = 365;
   int32_t early_group_days = 30;
   int32_t metrics_days = 7;
+  int32_t audit_days = 90;
 };
 
 class Sweeper {
@@ -55,6 +59,7 @@ class Sweeper {
   static constexpr int64_t kStepsPerThorough = 360;
   static constexpr int32_t kPartitionsPerStep = 500;
   static constexpr int32_t kMessagesPerStep = 20'000;
+  static constexpr int32_t kSegmentsPerStep = 500;  // of cleared
 
   Sweeper(AdminPool& pool, const SweepIntervals& intervals);
 
@@ -93,6 +98,12 @@ class Sweeper {
   Progress TakeStreams(const pg::Rows& rows);
   pg::Batch StepMinutes();
   Progress TakeMinutes(const pg::Rows& rows);
+  pg::Batch StepHours();
+  Progress TakeHours(const pg::Rows& rows);
+  pg::Batch StepCleared();
+  Progress TakeCleared(const pg::Rows& rows);
+  pg::Batch StepAudit();
+  Progress TakeAudit(const pg::Rows& rows);
   pg::Batch StepRuns();
   Progress TakeRuns(const pg::Rows& rows);
 
@@ -111,6 +122,7 @@ class Sweeper {
   int32_t progress_partition_ = 0;
   int32_t progress_group_ = 0;
   int32_t segments_after_ = 0;
+  int32_t cleared_after_ = 0;
   int64_t batches_after_ = 0;
   int64_t batch_steps_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "api/ack_item.h"
 #include "api/append.h"
+#include "api/authorize.h"
 #include "api/names.h"
 #include "api/request_trace.h"
 #include "base/json_writer.h"
@@ -66,6 +67,23 @@ size_t ReplyBytesMax(const std::vector<AckItem>& items) {
   return bytes;
 }
 
+std::vector<PartitionId> PartitionsOf(const std::vector<AckItem>& items) {
+  std::vector<PartitionId> partitions;
+  for (const AckItem& item : items) {
+    if (item.partition) partitions.push_back(*item.partition);
+  }
+  return partitions;
+}
+
+void Send(const Context& context, AckRequest ack, http::Reply reply) {
+  ack.done = [reply = std::move(reply)](AckRequest& done,
+                                        Result<std::vector<AckOutcome>> outcomes) mutable {
+    if (!outcomes.ok()) return reply.SendError(outcomes.status());
+    reply.Send(http::Response::Json(200, WriteAckReply(done.items, *outcomes)));
+  };
+  context.engine.Ack(std::move(ack));
+}
+
 void Handle(const Context& context, const http::Request& request, http::Reply reply,
             Result<std::vector<AckItem>> items) {
   if (!items.ok()) return reply.SendError(items.status());
@@ -81,12 +99,13 @@ void Handle(const Context& context, const http::Request& request, http::Reply re
   AckRequest ack;
   ack.items = *std::move(items);
   ack.trace = TraceOf(context, request);
-  ack.done = [reply = std::move(reply)](AckRequest& done,
-                                        Result<std::vector<AckOutcome>> outcomes) mutable {
-    if (!outcomes.ok()) return reply.SendError(outcomes.status());
-    reply.Send(http::Response::Json(200, WriteAckReply(done.items, *outcomes)));
-  };
-  context.engine.Ack(std::move(ack));
+  const auth::Identity& who = request.identity();
+  if (who.queues.AllowAll(auth::Verb::kPop)) return Send(context, std::move(ack), std::move(reply));
+  std::vector<PartitionId> partitions = PartitionsOf(ack.items);
+  CheckPartitions(context, who, auth::Verb::kPop, std::move(partitions), std::move(reply),
+                  [&context, ack = std::move(ack)](http::Reply granted) mutable {
+                    Send(context, std::move(ack), std::move(granted));
+                  });
 }
 
 }  // namespace

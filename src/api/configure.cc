@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "api/authorize.h"
 #include "api/query_params.h"
 #include "base/json_range.h"
 #include "base/json_reader.h"
@@ -179,6 +180,8 @@ void HandleConfigure(const Context& context, const http::Request& request, http:
   auto parsed = ParseConfigure(request.body(), request.query().GetOr("mode", ""),
                                context.cipher.can_encrypt());
   if (!parsed.ok()) return reply.SendError(parsed.status());
+  const Status granted = CheckQueue(request.identity(), auth::Verb::kAdmin, parsed->queue);
+  if (!granted.ok()) return reply.SendError(granted);
   std::string queue = parsed->queue;
   context.admin.Configure(
       *std::move(parsed),

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "admin/audit_trail.h"
 #include "admin/requests.h"
 #include "api/environment.h"
 #include "api/explain.h"
@@ -13,7 +17,10 @@
 #include "api/maintenance.h"
 #include "api/metrics.h"
 #include "api/shared_state.h"
+#include "auth/identity.h"
 #include "base/trace_context.h"
+#include "http/client_limits.h"
+#include "http/host_names.h"
 #include "http/request.h"
 #include "loop/loop.h"
 #include "sidecar/requests.h"
@@ -26,8 +33,11 @@ struct Context {
   admin::QueueManager& admin;
   Loop& loop;
   HealthSource health;
-  // The `sub` of the token that came with the request, "" for none. Unset: authentication is off.
-  std::function<std::string(const http::Request&)> producer_sub;
+  // Who has sent this Authorization header, if there is one; kUnauthenticated when nobody can be
+  // seen in it. Unset: authentication is off, and everybody may do everything.
+  std::function<Result<auth::IdentityRef>(std::optional<std::string_view>)> authenticate = {};
+  // Nobody is asked for a token, and the broker is reached from other machines.
+  bool open_to_network = false;
   // Begins the span of a request whose caller has this context, which may be none; what is not to
   // be exported gets none. Unset: no spans are exported.
   std::function<TraceContext(const TraceContext&)> start_span = {};
@@ -45,6 +55,14 @@ struct Context {
   // this loop.
   std::function<void(DisksDone)> disks;
   const storage::PayloadCipher& cipher;
+  // The names that this broker is reached under, and the origins whose pages may use it; for
+  // callers that nobody knows. Null: any.
+  const http::HostNames* host_names = nullptr;
+  std::vector<std::string> allow_origins = {};
+  // Shared by all workers; null: there are no limits.
+  http::ClientLimits* client_limits = nullptr;
+  // Takes an entry of the audit trail; must not block. Unset: none is kept.
+  std::function<void(const admin::AuditEntry&)> audit = {};
 };
 
 }  // namespace queen::api

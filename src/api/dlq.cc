@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/authorize.h"
 #include "api/message_meta.h"
 #include "api/query_params.h"
 #include "api/timestamp.h"
@@ -94,6 +95,11 @@ Status TakeLimit(const http::Query& query, const JsonValue& body, int32_t& limit
   return Status::Ok();
 }
 
+Status CheckFilter(const auth::Identity& who, const DeadLetterFilter& filter) {
+  if (!filter.queue) return CheckAllQueues(who, auth::Verb::kAdmin);
+  return CheckQueue(who, auth::Verb::kAdmin, *filter.queue);
+}
+
 bool NamesNothing(const DeadLetterFilter& filter) {
   return !filter.queue && !filter.group && !filter.partition && !filter.from_micros &&
          !filter.to_micros;
@@ -163,6 +169,9 @@ void HandleRedriveDeadLetters(const Context& context, const http::Request& reque
                               http::Reply reply) {
   auto filter = ParseDeadLetterChange(request.query(), request.body());
   if (!filter.ok()) return reply.SendError(filter.status());
+  if (const Status granted = CheckFilter(request.identity(), *filter); !granted.ok()) {
+    return reply.SendError(granted);
+  }
   context.admin.RedriveDeadLetters(
       *std::move(filter),
       [&context, reply = std::move(reply)](Result<DeadLetterProgress> progress) mutable {
@@ -179,6 +188,9 @@ void HandlePurgeDeadLetters(const Context& context, const http::Request& request
                             http::Reply reply) {
   auto filter = ParseDeadLetterChange(request.query(), request.body());
   if (!filter.ok()) return reply.SendError(filter.status());
+  if (const Status granted = CheckFilter(request.identity(), *filter); !granted.ok()) {
+    return reply.SendError(granted);
+  }
   const Result<bool> all = request.query().Bool("all");
   if (!all.ok()) return reply.SendError(all.status());
   if (NamesNothing(*filter) && !*all) {

@@ -116,7 +116,13 @@ void SendPopError(Loop& loop, bool wait, http::Reply reply, const Status& status
 void RefuseUnrouted(Loop& loop, const http::Request& request, http::Reply reply,
                     const Status& status) {
   const bool pop = request.raw_path().starts_with("/api/v1/pop");
-  if (!pop) return reply.SendError(status);
+  if (!pop) {
+    http::Response response = http::ErrorResponse(status);
+    if (request.retry_after_seconds() > 0) {
+      response.AddHeader("Retry-After", std::to_string(request.retry_after_seconds()));
+    }
+    return reply.Send(std::move(response));
+  }
   // The query as a whole may be what is wrong, so its pairs are looked at one by one.
   bool wait = false;
   for (std::string_view rest = request.raw_query(); !rest.empty();) {

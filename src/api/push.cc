@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "api/append.h"
+#include "api/authorize.h"
 #include "api/message_meta.h"
 #include "api/request_trace.h"
 #include "base/json_writer.h"
@@ -113,11 +114,13 @@ std::string WritePushReply(const std::vector<PushItem>& items,
 void HandlePush(const Context& context, http::Request& request, http::Reply reply) {
   PushRequest push;
   push.body = request.TakeBody();
-  const std::string producer_sub =
-      context.producer_sub ? context.producer_sub(request) : std::string();
   push.trace = TraceOf(context, request);
   const std::string trace_headers = TraceHeaders(push.trace, request);
-  if (const Status status = ParsePush({producer_sub, trace_headers}, push); !status.ok()) {
+  if (const Status status = ParsePush({request.identity().subject, trace_headers}, push);
+      !status.ok()) {
+    return reply.SendError(status);
+  }
+  if (const Status status = CheckPushes(request.identity(), push.items); !status.ok()) {
     return reply.SendError(status);
   }
   const bool all_refused = std::all_of(push.items.begin(), push.items.end(),

@@ -206,7 +206,7 @@ TEST_F(PushTest, MetaIsOneLine) {
 }
 
 TEST_F(PushTest, TheServerStampsTheProducer) {
-  context_.producer_sub = [](const http::Request&) { return std::string("user \"1\""); };
+  SignIn({.subject = "user \"1\""});
   EXPECT_EQ(Item(R"("producerSub":"forged")").meta, R"({"producerSub":"user \"1\""})");
   EXPECT_EQ(Item(fmt::format(R"("traceId":"{}")", kTrace)).meta,
             R"({"traceId":"0190a6e2-5b1c-7abc-8def-0123456789ab","producerSub":"user \"1\""})");

@@ -18,23 +18,29 @@ constexpr const char* kNoQueue = "Queue not found";
 
 // A report whose only parameters are those of the page.
 void SendPaged(const Context& context, const pg::Statement& statement, const http::Request& request,
-               http::Reply reply) {
+               http::Reply reply, const QueueList& where = kListOfQueues) {
   pg::Params params(2);
   if (const Status status = AddPage(request.query(), params); !status.ok()) {
     return reply.SendError(status);
   }
-  SendReport(context, statement, std::move(params), std::move(reply));
+  SendListReport(context, request.identity(), where, statement, std::move(params),
+                 std::move(reply));
 }
 
 // The same about what the path names.
 void SendPagedAbout(const Context& context, const pg::Statement& statement, std::string_view name,
                     const http::Request& request, http::Reply reply) {
+  const bool of_group = name == "group";
   Status status = CheckParams(request, {name});
   pg::Params params(3);
   params.Text(request.Param(name));
   if (status.ok()) status = AddPage(request.query(), params);
   if (!status.ok()) return reply.SendError(status);
-  SendReport(context, statement, std::move(params), std::move(reply), kNoQueue);
+  if (!of_group) {
+    return SendReport(context, statement, std::move(params), std::move(reply), kNoQueue);
+  }
+  SendListReport(context, request.identity(), kQueuesOfGroup, statement, std::move(params),
+                 std::move(reply), kNoQueue);
 }
 
 Result<bool> ParseSort(const http::Query& query) {
@@ -60,7 +66,8 @@ void HandleListQueues(const Context& context, const http::Request& request, http
   params.TextOrNull(task);
   if (status.ok()) status = AddPage(request.query(), params);
   if (!status.ok()) return reply.SendError(status);
-  SendReport(context, storage::kReportQueues, std::move(params), std::move(reply));
+  SendListReport(context, request.identity(), kListOfQueues, storage::kReportQueues,
+                 std::move(params), std::move(reply));
 }
 
 void HandleQueue(const Context& context, const http::Request& request, http::Reply reply) {
@@ -100,7 +107,7 @@ void HandleListPartitions(const Context& context, const http::Request& request, 
 }
 
 void HandleListGroups(const Context& context, const http::Request& request, http::Reply reply) {
-  SendPaged(context, storage::kReportGroups, request, std::move(reply));
+  SendPaged(context, storage::kReportGroups, request, std::move(reply), kListOfGroups);
 }
 
 void HandleGroup(const Context& context, const http::Request& request, http::Reply reply) {
@@ -116,7 +123,28 @@ void HandleLaggingGroups(const Context& context, const http::Request& request, h
   if (!query.Get("limit")) page->limit = kPageLimitMax;
   pg::Params params(3);
   params.Int8(*seconds).Int4(page->limit).Int4(page->offset);
-  SendReport(context, storage::kReportLagging, std::move(params), std::move(reply));
+  SendListReport(context, request.identity(), kListOfLagging, storage::kReportLagging,
+                 std::move(params), std::move(reply));
+}
+
+void HandleListStreamQueries(const Context& context, const http::Request& request,
+                             http::Reply reply) {
+  const Result<admin::Page> page = ParsePage(request.query());
+  if (!page.ok()) return reply.SendError(page.status());
+  pg::Params params(2);
+  params.Int4(page->limit).Int4(page->offset);
+  SendReport(context, storage::kReportStreams, std::move(params), std::move(reply));
+}
+
+void HandleStreamQueryState(const Context& context, const http::Request& request,
+                            http::Reply reply) {
+  if (const Status status = CheckParams(request, {"queryId"}); !status.ok()) {
+    return reply.SendError(status);
+  }
+  pg::Params params(1);
+  params.Text(request.Param("queryId"));
+  SendReport(context, storage::kReportStream, std::move(params), std::move(reply),
+             "Query not found");
 }
 
 void HandleRefreshStats(const Context& context, const http::Request& /*request*/,

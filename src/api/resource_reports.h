@@ -11,6 +11,8 @@
 //   GET  /api/v1/consumer-groups
 //   GET  /api/v1/consumer-groups/:group      ?limit= &offset=   of its partitions
 //   GET  /api/v1/consumer-groups/lagging     ?minLagSeconds=3600 &limit=1000 &offset=
+//   GET  /api/v1/streams                     ?limit=100 &offset=
+//   GET  /api/v1/streams/:queryId            with the partitions in which it keeps state
 //   POST /api/v1/stats/refresh               measures now and answers when that is done
 //
 // Without a limit everything is listed, unless one is named above.
@@ -32,6 +34,10 @@ void HandleListPartitions(const Context& context, const http::Request& request, 
 void HandleListGroups(const Context& context, const http::Request& request, http::Reply reply);
 void HandleGroup(const Context& context, const http::Request& request, http::Reply reply);
 void HandleLaggingGroups(const Context& context, const http::Request& request, http::Reply reply);
+void HandleListStreamQueries(const Context& context, const http::Request& request,
+                             http::Reply reply);
+void HandleStreamQueryState(const Context& context, const http::Request& request,
+                            http::Reply reply);
 void HandleRefreshStats(const Context& context, const http::Request& request, http::Reply reply);
 
 }  // namespace queen::api

@@ -16,7 +16,7 @@ namespace {
 constexpr int32_t kPartitionsMax = 250;
 
 void SendRange(const Context& context, const pg::Statement& statement, const http::Request& request,
-               http::Reply reply) {
+               http::Reply reply, Edit edit = {}) {
   const Result<ReportRange> range = ParseReportRange(request.query());
   if (!range.ok()) return reply.SendError(range.status());
   const Result<QueueFilter> filter = ParseQueueFilter(request.query());
@@ -24,13 +24,28 @@ void SendRange(const Context& context, const pg::Statement& statement, const htt
   pg::Params params(6);
   range->AddTo(params);
   filter->AddTo(params);
-  SendReport(context, statement, std::move(params), std::move(reply));
+  SendReport(context, statement, std::move(params), std::move(reply), "Not found", std::move(edit));
+}
+
+// So that a dashboard can warn of a broker that lets everybody in.
+std::string WithSecurity(std::string document, const Context& context) {
+  document.pop_back();  // the closing brace
+  document += ",\"security\":";
+  JsonWriter writer(document);
+  writer.BeginObject();
+  writer.Field("authentication", static_cast<bool>(context.authenticate));
+  writer.Field("openToNetwork", context.open_to_network);
+  writer.EndObject();
+  document += '}';
+  return document;
 }
 
 }  // namespace
 
 void HandleStatus(const Context& context, const http::Request& request, http::Reply reply) {
-  SendRange(context, storage::kReportStatus, request, std::move(reply));
+  SendRange(
+      context, storage::kReportStatus, request, std::move(reply),
+      [&context](std::string document) { return WithSecurity(std::move(document), context); });
 }
 
 void HandleStatusAnalytics(const Context& context, const http::Request& request,
@@ -46,7 +61,8 @@ void HandleStatusQueues(const Context& context, const http::Request& request, ht
   pg::Params params(5);
   filter->AddTo(params);
   params.Int4(page->limit).Int4(page->offset);
-  SendReport(context, storage::kReportStatusQueues, std::move(params), std::move(reply));
+  SendListReport(context, request.identity(), kListOfQueues, storage::kReportStatusQueues,
+                 std::move(params), std::move(reply));
 }
 
 void HandleStatusQueue(const Context& context, const http::Request& request, http::Reply reply) {

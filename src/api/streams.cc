@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/ack_item.h"
+#include "api/authorize.h"
 #include "api/names.h"
 #include "api/push.h"
 #include "api/request_trace.h"
@@ -269,6 +270,15 @@ void AnswerCycle(http::Reply& reply, const TransactionRequest& cycle,
   reply.Send(CycleRefused(cycle, result.refusal.message()));
 }
 
+void ExecuteCycle(const Context& context, TransactionRequest cycle, http::Reply reply) {
+  cycle.done = [reply = std::move(reply)](TransactionRequest& done,
+                                          const Result<TransactionResult>& result) mutable {
+    if (!result.ok()) return reply.SendError(result.status());
+    AnswerCycle(reply, done, *result);
+  };
+  context.engine.Transaction(std::move(cycle));
+}
+
 }  // namespace
 
 // ---- queries
@@ -294,6 +304,11 @@ Result<StreamQueryRequest> ParseStreamQuery(std::string_view text) {
 void HandleStreamQuery(const Context& context, const http::Request& request, http::Reply reply) {
   Result<StreamQueryRequest> query = ParseStreamQuery(request.body());
   if (!query.ok()) return reply.SendError(query.status());
+  Status granted = CheckQueue(request.identity(), auth::Verb::kPop, query->source_queue);
+  if (granted.ok() && !query->sink_queue.empty()) {
+    granted = CheckQueue(request.identity(), auth::Verb::kPush, query->sink_queue);
+  }
+  if (!granted.ok()) return reply.SendError(granted);
   std::string name = query->name;
   std::string hash = query->config_hash;
   context.engine.RegisterStreamQuery(
@@ -339,21 +354,21 @@ Result<std::string> ParseStreamCycle(const Producer& producer, TransactionReques
 void HandleStreamCycle(const Context& context, http::Request& request, http::Reply reply) {
   TransactionRequest cycle;
   cycle.body = request.TakeBody();
-  const std::string producer_sub =
-      context.producer_sub ? context.producer_sub(request) : std::string();
   cycle.trace = TraceOf(context, request);
   const std::string trace_headers = TraceHeaders(cycle.trace, request);
-  const Result<std::string> refusal = ParseStreamCycle({producer_sub, trace_headers}, cycle);
+  const Result<std::string> refusal =
+      ParseStreamCycle({request.identity().subject, trace_headers}, cycle);
   if (!refusal.ok()) return reply.SendError(refusal.status());
+  const Status granted = CheckPushes(request.identity(), cycle.pushes);
+  if (!granted.ok()) return reply.SendError(granted);
   if (!refusal->empty()) return reply.Send(CycleRefused(cycle, *refusal));
   const Status room = reply.TakeRoom(kCycleBytes + PushReplyBytes(cycle.pushes));
   if (!room.ok()) return reply.SendError(room);
-  cycle.done = [reply = std::move(reply)](TransactionRequest& done,
-                                          const Result<TransactionResult>& result) mutable {
-    if (!result.ok()) return reply.SendError(result.status());
-    AnswerCycle(reply, done, *result);
-  };
-  context.engine.Transaction(std::move(cycle));
+  const PartitionId partition = *cycle.acks[0].item.partition;
+  CheckPartitions(context, request.identity(), auth::Verb::kPop, {partition}, std::move(reply),
+                  [&context, cycle = std::move(cycle)](http::Reply free) mutable {
+                    ExecuteCycle(context, std::move(cycle), std::move(free));
+                  });
 }
 
 // ---- state
@@ -405,7 +420,11 @@ void HandleStreamState(const Context& context, const http::Request& request, htt
   Result<StreamStateRequest> state = ParseStreamState(request.body());
   if (!state.ok()) return reply.SendError(state.status());
   state->bytes_max = kStateBytesFirst;
-  AskForState(context, *std::move(state), std::move(reply));
+  const PartitionId partition = state->partition;
+  CheckPartitions(context, request.identity(), auth::Verb::kPop, {partition}, std::move(reply),
+                  [&context, state = *std::move(state)](http::Reply granted) mutable {
+                    AskForState(context, std::move(state), std::move(granted));
+                  });
 }
 
 }  // namespace queen::api

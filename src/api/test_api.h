@@ -172,6 +172,10 @@ class FakeManager final : public admin::QueueManager {
   void Report(admin::ReportRequest request, admin::Done<std::string> done) override {
     report.Take(request.statement.name, std::move(done));
   }
+  void FindQueues(std::vector<PartitionId> partitions,
+                  admin::Done<std::vector<std::string>> done) override {
+    queues_of.Take(std::move(partitions), std::move(done));
+  }
   void RefreshStats(admin::Done<bool> done) override { refresh.Take(true, std::move(done)); }
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
     maintenance.Take({mode, enabled}, std::move(done));
@@ -196,6 +200,7 @@ class FakeManager final : public admin::QueueManager {
   Calls<std::pair<PartitionId, std::string>, std::vector<admin::Trace>> traces;
   Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
   Calls<admin::Page, admin::Listed<admin::TraceName>> trace_names;
+  Calls<std::vector<PartitionId>, std::vector<std::string>> queues_of;
   Calls<std::string, std::string> report;  // by the statement's name
   Calls<std::pair<state::MaintenanceMode, bool>, bool> maintenance;
 };
@@ -214,6 +219,13 @@ class ApiTest : public testing::Test {
     ASSERT_TRUE(request.ok()) << path << ": " << request.status().message();
     target_ = std::make_shared<http::TestTarget>();
     router_.Dispatch(*std::move(request), http::Reply(target_, 1));
+  }
+
+  // Every later request is from this one, who has a token and may do what the role may.
+  void SignIn(auth::Identity identity) {
+    if (identity.role == auth::Role::kAnybody) identity.role = auth::Role::kAdmin;
+    context_.authenticate = [who = std::make_shared<const auth::Identity>(std::move(identity))](
+                                std::optional<std::string_view> /*header*/) { return who; };
   }
 
   bool answered() const { return !target_->responses.empty(); }
@@ -242,7 +254,6 @@ class ApiTest : public testing::Test {
                    .admin = manager_,
                    .loop = loop_,
                    .health = {},
-                   .producer_sub = {},
                    .pop_paused = {},
                    .maintenance = {},
                    .shared_state = {},

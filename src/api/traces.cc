@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/authorize.h"
 #include "api/names.h"
 #include "api/query_params.h"
 #include "base/clock.h"
@@ -165,11 +166,10 @@ Result<TraceRequest> ParseTrace(std::string_view body) {
   return trace;
 }
 
-void HandleRecordTrace(const Context& context, const http::Request& request, http::Reply reply) {
-  auto trace = ParseTrace(request.body());
-  if (!trace.ok()) return reply.SendError(trace.status());
-  trace->worker = fmt::format("worker-{}", context.health.worker_id);
-  context.admin.RecordTrace(*std::move(trace), [reply = std::move(reply)](Result<Uuid> id) mutable {
+namespace {
+
+void Record(const Context& context, TraceRequest trace, http::Reply reply) {
+  context.admin.RecordTrace(std::move(trace), [reply = std::move(reply)](Result<Uuid> id) mutable {
     if (!id.ok()) {
       const bool gone = id.status().code() == Code::kNotFound;
       return reply.SendError(gone ? NoPartition() : id.status());
@@ -182,6 +182,19 @@ void HandleRecordTrace(const Context& context, const http::Request& request, htt
     writer.EndObject();
     reply.Send(http::Response::Json(201, std::move(out)));
   });
+}
+
+}  // namespace
+
+void HandleRecordTrace(const Context& context, const http::Request& request, http::Reply reply) {
+  auto trace = ParseTrace(request.body());
+  if (!trace.ok()) return reply.SendError(trace.status());
+  trace->worker = fmt::format("worker-{}", context.health.worker_id);
+  const PartitionId partition = trace->partition;
+  CheckPartitions(context, request.identity(), auth::Verb::kPop, {partition}, std::move(reply),
+                  [&context, trace = *std::move(trace)](http::Reply granted) mutable {
+                    Record(context, std::move(trace), std::move(granted));
+                  });
 }
 
 void HandleListTraces(const Context& context, const http::Request& request, http::Reply reply) {

@@ -10,6 +10,7 @@
 #include "api/ack.h"
 #include "api/ack_item.h"
 #include "api/append.h"
+#include "api/authorize.h"
 #include "api/request_trace.h"
 #include "base/json_writer.h"
 
@@ -185,6 +186,14 @@ void AppendAcked(std::string& out, const TransactionAck& ack, bool dead_lettered
   out += dead_lettered ? ",\"error\":null,\"dlq\":true}" : ",\"error\":null,\"dlq\":false}";
 }
 
+std::vector<PartitionId> PartitionsAcked(const TransactionRequest& request) {
+  std::vector<PartitionId> partitions;
+  for (const TransactionAck& ack : request.acks) {
+    if (ack.item.partition) partitions.push_back(*ack.item.partition);
+  }
+  return partitions;
+}
+
 size_t ReplyBytes(const TransactionRequest& request) {
   size_t bytes = kEntryBytes;
   for (const PushItem& item : request.pushes) {
@@ -265,17 +274,33 @@ std::string WriteTransactionReply(const Uuid& id, const TransactionRequest& requ
   return out;
 }
 
+namespace {
+
+void Execute(const Context& context, const Uuid& id, Transaction transaction, http::Reply reply) {
+  transaction.request.done = [id, order = std::move(transaction.order), reply = std::move(reply)](
+                                 TransactionRequest& done,
+                                 Result<TransactionResult> result) mutable {
+    if (!result.ok()) return reply.SendError(result.status());
+    reply.Send(http::Response::Json(200, WriteTransactionReply(id, done, order, *result)));
+  };
+  // The items stay valid: a body that has any is too long for the string's own buffer.
+  context.engine.Transaction(std::move(transaction.request));
+}
+
+}  // namespace
+
 void HandleTransaction(const Context& context, http::Request& request, http::Reply reply) {
   Transaction transaction;
   transaction.request.body = request.TakeBody();
-  const std::string producer_sub =
-      context.producer_sub ? context.producer_sub(request) : std::string();
   transaction.request.trace = TraceOf(context, request);
   const std::string trace_headers = TraceHeaders(transaction.request.trace, request);
-  if (const Status status = ParseTransaction({producer_sub, trace_headers}, transaction);
+  if (const Status status =
+          ParseTransaction({request.identity().subject, trace_headers}, transaction);
       !status.ok()) {
     return reply.SendError(status);
   }
+  const Status granted = CheckPushes(request.identity(), transaction.request.pushes);
+  if (!granted.ok()) return reply.SendError(granted);
   const Uuid id = MakeUuidV7();
   if (!transaction.refusal.empty()) {
     return reply.Send(http::Response::Json(200, WriteRefusal(id, transaction.refusal)));
@@ -286,14 +311,12 @@ void HandleTransaction(const Context& context, http::Request& request, http::Rep
   }
   const Status room = reply.TakeRoom(ReplyBytes(transaction.request));
   if (!room.ok()) return reply.SendError(room);
-  transaction.request.done = [id, order = std::move(transaction.order), reply = std::move(reply)](
-                                 TransactionRequest& done,
-                                 Result<TransactionResult> result) mutable {
-    if (!result.ok()) return reply.SendError(result.status());
-    reply.Send(http::Response::Json(200, WriteTransactionReply(id, done, order, *result)));
-  };
-  // The items stay valid: a body that has any is too long for the string's own buffer.
-  context.engine.Transaction(std::move(transaction.request));
+  std::vector<PartitionId> partitions = PartitionsAcked(transaction.request);
+  CheckPartitions(context, request.identity(), auth::Verb::kPop, std::move(partitions),
+                  std::move(reply),
+                  [&context, id, transaction = std::move(transaction)](http::Reply free) mutable {
+                    Execute(context, id, std::move(transaction), std::move(free));
+                  });
 }
 
 }  // namespace queen::api

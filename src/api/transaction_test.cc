@@ -174,7 +174,7 @@ TEST_F(TransactionTest, WhatIsNoTransaction) {
 }
 
 TEST_F(TransactionTest, TheProducerIsTheTokens) {
-  context_.producer_sub = [](const http::Request&) { return std::string("alice"); };
+  SignIn({.subject = "alice"});
   EXPECT_NE(AskedOne(R"({"type":"push","items":[{"queue":"q","producerSub":"mallory"}]})")
                 .pushes[0]
                 .meta.find("alice"),

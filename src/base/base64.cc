@@ -1,5 +1,6 @@
 #include "base/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -60,6 +61,23 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
     return std::nullopt;
   }
   return bytes;
+}
+
+void AppendBase64Url(std::string& out, std::string_view bytes) {
+  const size_t begin = out.size();
+  AppendBase64(out, bytes);
+  while (out.size() > begin && out.back() == '=') out.pop_back();
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '+', '-');
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '/', '_');
+}
+
+std::optional<std::string> DecodeBase64Url(std::string_view text) {
+  if (text.find_first_of("+/=") != text.npos) return std::nullopt;
+  std::string plain(text);
+  std::replace(plain.begin(), plain.end(), '-', '+');
+  std::replace(plain.begin(), plain.end(), '_', '/');
+  plain.resize((plain.size() + 3) / 4 * 4, '=');
+  return DecodeBase64(plain);
 }
 
 }  // namespace queen

@@ -39,5 +39,27 @@ TEST(Base64, OnlyTheOneTextIsRead) {
   }
 }
 
+TEST(Base64Url, HasDigitsForUrlsAndNoPadding) {
+  const auto encode = [](std::string_view bytes) {
+    std::string out;
+    AppendBase64Url(out, bytes);
+    return out;
+  };
+  EXPECT_EQ(encode(""), "");
+  EXPECT_EQ(encode("f"), "Zg");
+  EXPECT_EQ(encode("fo"), "Zm8");
+  EXPECT_EQ(encode("foo"), "Zm9v");
+  EXPECT_EQ(encode(std::string_view("\xff\xff\xfe\0", 4)), "___-AA");
+  for (size_t size = 0; size < 100; ++size) {
+    std::string bytes(size, '\0');
+    SecureRandomBytes(bytes.data(), size);
+    EXPECT_EQ(DecodeBase64Url(encode(bytes)), bytes) << size;
+  }
+  for (const std::string_view text :
+       {"Z", "Zg==", "Zh", "Zm9", "Zm9v+A", "Zm9v/A", "Zm9v ", "=", "Zg="}) {
+    EXPECT_EQ(DecodeBase64Url(text), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace queen

@@ -7,8 +7,12 @@
 
 namespace queen {
 
-#define QUEEN_COUNT_CODE(id, name, sqlstate, http, retryable, text) +1
-inline constexpr size_t kCodeCount = 0 QUEEN_ERROR_CODES(QUEEN_COUNT_CODE);
+namespace internal {
+#define QUEEN_COUNT_CODE(id, name, sqlstate, http, retryable, text) id,
+enum class CountedCode { QUEEN_ERROR_CODES(QUEEN_COUNT_CODE) kCount };
 #undef QUEEN_COUNT_CODE
+}  // namespace internal
+
+inline constexpr auto kCodeCount = static_cast<size_t>(internal::CountedCode::kCount);
 
 }  // namespace queen

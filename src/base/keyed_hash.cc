@@ -66,8 +66,8 @@ uint64_t SipHash24(const SipKey& key, std::string_view text) {
 }
 
 uint64_t KeyedHash(std::string_view text) {
-  static const SipKey kKey = MakeKey();
-  return SipHash24(kKey, text);
+  static const SipKey key = MakeKey();
+  return SipHash24(key, text);
 }
 
 }  // namespace queen

@@ -37,8 +37,8 @@ struct Options {
   int64_t interval_seconds = 1;  // of the series
   int64_t partitions = 100;
   int64_t payload_bytes = 200;
-  bool no_transaction_ids = false;
   std::string ids = "v7";  // one of kIdKindNames
+  bool no_transaction_ids = false;
   bool no_verify = false;
 
   int64_t producers = 8;
@@ -53,12 +53,12 @@ struct Options {
   int64_t fill = 1'000'000;
   bool with_push = false;
   bool idle = false;
+  bool hold_transaction = false;
   int64_t pause_ms = 10;
   int64_t pops = 500;
   int64_t rounds = 10;
   std::vector<int64_t> counts = {100, 10'000};
   int64_t operations = 5'000;
-  bool hold_transaction = false;
 };
 
 IdKind IdKindOf(const Options& options);

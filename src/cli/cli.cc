@@ -51,7 +51,7 @@ std::vector<Command> Families() {
   for (const auto make :
        {PushCommand, PopCommand, TailCommand, QueuesCommand, QueueCommand, GroupsCommand,
         GroupCommand, SeekCommand, DlqCommand, MessagesCommand, MessageCommand, TraceCommand,
-        ExplainCommand, TopCommand, DoctorCommand, CompletionCommand}) {
+        ExplainCommand, TopCommand, DoctorCommand, AuditCommand, CompletionCommand}) {
     families.push_back(make());
   }
   return families;
@@ -75,7 +75,7 @@ Command Tree(SharedOptions& shared) {
 // The commands that config/command_line.h parses, for completion.
 std::vector<Command> OtherCommands() {
   std::vector<Command> others;
-  for (const char* name : {"serve", "config", "migrate"}) {
+  for (const char* name : {"serve", "config", "migrate", "token"}) {
     Command command{name, ""};
     for (const config::Setting& setting : config::Settings()) {
       if (const std::string flag = config::FlagOf(setting); !flag.empty()) {

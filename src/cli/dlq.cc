@@ -86,7 +86,8 @@ int Summarize(const Session& session, const Bulk& bulk, int64_t done, bool inter
     writer.EndObject();
     Session::Print(out + "\n");
   } else {
-    Session::Print(fmt::format("{} {} dead letters.\n", bulk.past, ShowCount(done)));
+    Session::Print(
+        fmt::format("{} {}.\n", bulk.past, ShowCount(done, "dead letter", "dead letters")));
   }
   return interrupted ? kInterrupted : kDone;
 }
@@ -96,7 +97,8 @@ int RunBulk(Session& session, DlqOptions& options, const Bulk& bulk) {
   if (!matching.ok()) return session.Fail(matching.error());
   const int64_t goal = options.limit > 0 ? std::min(options.limit, *matching) : *matching;
   if (goal == 0) return Summarize(session, bulk, 0, false);
-  if (!Confirmed(fmt::format("{} {} dead letters", bulk.verb, ShowCount(goal)), options.yes)) {
+  if (!Confirmed(fmt::format("{} {}", bulk.verb, ShowCount(goal, "dead letter", "dead letters")),
+                 options.yes)) {
     return kFailed;
   }
   const Interrupt interrupt;
@@ -108,7 +110,8 @@ int RunBulk(Session& session, DlqOptions& options, const Bulk& bulk) {
       options.filter.limit = std::min(kStep, goal - done);
       const auto reply = (session.admin().*bulk.call)(options.filter);
       if (!reply.ok()) {
-        if (done > 0) Say(fmt::format("queen: after {} dead letters:\n", ShowCount(done)));
+        if (done > 0)
+          Say(fmt::format("queen: after {}:\n", ShowCount(done, "dead letter", "dead letters")));
         return session.Fail(reply.error());
       }
       const auto root = ParseJson(*reply);

@@ -203,13 +203,15 @@ void CheckMaintenance(const JsonValue& maintenance, Findings& findings) {
   const JsonValue buffer = maintenance.Find("bufferStats");
   if (const int64_t failed = CountAt(buffer, "failedCount"); failed > 0) {
     findings.push_back({"buffer", Level::kBad,
-                        fmt::format("{} buffered messages could not be stored", ShowCount(failed)),
+                        fmt::format("{} could not be stored",
+                                    ShowCount(failed, "buffered message", "buffered messages")),
                         "docs/file-buffer.md says where they are and how to get them in."});
   }
   const int64_t waiting = CountAt(maintenance, "bufferedMessages");
   findings.push_back({"buffer", waiting > 0 ? Level::kNote : Level::kGood,
-                      waiting > 0 ? fmt::format("{} messages wait in files", ShowCount(waiting))
-                                  : "no message waits in files",
+                      waiting > 0
+                          ? ShowCount(waiting, "message waits in files", "messages wait in files")
+                          : "no message waits in files",
                       ""});
 }
 
@@ -272,9 +274,9 @@ void CheckGroups(const JsonValue& groups, Findings& findings) {
     ++behind;
     findings.push_back(
         {"groups", Level::kWarning,
-         fmt::format("{} on {} is {}: {} messages, {} behind", TextAt(group, "name"),
+         fmt::format("{} on {} is {}: {}, {} behind", TextAt(group, "name"),
                      TextAt(group, "queueName"), state == "Dead" ? "dead" : "lagging",
-                     ShowCount(CountAt(group, "totalLag")),
+                     ShowCount(CountAt(group, "totalLag"), "message", "messages"),
                      ShowSeconds(NumberOf(group.Find("maxTimeLag")))),
          fmt::format("queen group show {}; then queen explain QUEUE PARTITION --group {}",
                      TextAt(group, "name"), TextAt(group, "name"))});

@@ -45,7 +45,7 @@ void AddLines(std::string& out, const Terminal& terminal, const JsonValue& objec
     if (field.value.is_object()) {
       std::string inside;
       AddLines(inside, terminal, field.value, depth + 1);
-      if (!inside.empty()) out += indent + name + "\n" + inside;
+      if (!inside.empty()) out.append(indent).append(name).append("\n").append(inside);
     } else if (field.value.is_array()) {
       size_t count = 0;
       std::string list;

@@ -22,5 +22,6 @@ Command TraceCommand();
 Command TopCommand();
 Command DoctorCommand();
 Command ExplainCommand();
+Command AuditCommand();
 
 }  // namespace queen::cli

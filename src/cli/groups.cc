@@ -119,8 +119,9 @@ int DeleteGroup(Session& session, const GroupOptions& options) {
   const auto root_before = ParseJson(*before);
   const bool known = root_before.ok() && IsOf(*root_before, options.queue);
   const auto show = [&](const JsonValue& root) {
-    Session::Print(fmt::format("Deleted {}: {} partitions.\n", Printable(what),
-                               ShowCount(CountAt(root, "deletedPartitions"))));
+    Session::Print(
+        fmt::format("Deleted {}: {}.\n", Printable(what),
+                    ShowCount(CountAt(root, "deletedPartitions"), "partition", "partitions")));
     return kDone;
   };
   return session.Show(session.admin().DeleteGroup(options.group, options.queue, options.keep_start),

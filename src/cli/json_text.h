@@ -51,6 +51,6 @@ std::string OnlyElements(const std::string& document, std::string_view key,
                          const std::function<bool(const JsonValue&)>& is_meant);
 
 // `text`, or a dash where there is none.
-inline std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+inline std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
 }  // namespace queen::cli

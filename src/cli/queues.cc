@@ -228,8 +228,9 @@ int Clear(Session& session, const QueueOptions& options) {
   }
   return session.Show(
       session.admin().ClearQueue(options.queue, options.partition), [&](const JsonValue& root) {
-        Session::Print(fmt::format("Removed {} messages from {}.\n",
-                                   ShowCount(CountAt(root, "count")), Printable(where)));
+        Session::Print(fmt::format("Removed {} from {}.\n",
+                                   ShowCount(CountAt(root, "count"), "message", "messages"),
+                                   Printable(where)));
         return kDone;
       });
 }

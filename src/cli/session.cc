@@ -91,6 +91,19 @@ std::vector<Option> SharedOptionRows(SharedOptions& options) {
        &options.token_file,
        {},
        Offer::kFile},
+      {"--ca",
+       "FILE",
+       "with https: the certificates to trust (QUEEN_CA; those of the system)",
+       &options.ca_file,
+       {},
+       Offer::kFile},
+      {"--cert",
+       "FILE",
+       "with https: the certificate to show the broker (QUEEN_CERT)",
+       &options.certificate_file,
+       {},
+       Offer::kFile},
+      {"--key", "FILE", "the key of --cert (QUEEN_KEY)", &options.key_file, {}, Offer::kFile},
       {"-o,--output",
        "FORMAT",
        "table for people, json for scripts",
@@ -113,6 +126,12 @@ Session::Session(SharedOptions options, const config::Environment& environment)
       problem_ = fmt::format("--url: \"{}\" does not begin with http:// or https://", one);
     }
   }
+  const auto given_or = [&](std::string& given, std::string_view name) {
+    if (given.empty()) given = ValueOf(environment, name);
+  };
+  given_or(options_.ca_file, "QUEEN_CA");
+  given_or(options_.certificate_file, "QUEEN_CERT");
+  given_or(options_.key_file, "QUEEN_KEY");
   token_ = ValueOf(environment, "QUEEN_TOKEN");
   const std::string file =
       options_.token_file.empty() ? ValueOf(environment, "QUEEN_TOKEN_FILE") : options_.token_file;
@@ -136,6 +155,9 @@ client::Options Session::ClientOptions(int rounds) const {
   client::Options options;
   options.urls = urls_;
   options.token = token_;
+  options.ca_file = options_.ca_file;
+  options.certificate_file = options_.certificate_file;
+  options.key_file = options_.key_file;
   options.request_timeout = std::chrono::seconds(options_.timeout_seconds);
   options.retry.rounds_max = rounds;
   return options;

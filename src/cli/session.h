@@ -21,6 +21,9 @@ namespace queen::cli {
 struct SharedOptions {
   std::string url;
   std::string token_file;
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
   std::string output = "table";
   bool no_colour = false;
   int64_t timeout_seconds = 30;

@@ -14,6 +14,9 @@ TEST(Units, CountsAndBytes) {
   EXPECT_EQ(ShowCount(999), "999");
   EXPECT_EQ(ShowCount(1'234'567), "1,234,567");
   EXPECT_EQ(ShowCount(-1'234), "-1,234");
+  EXPECT_EQ(ShowCount(1, "message", "messages"), "1 message");
+  EXPECT_EQ(ShowCount(0, "message", "messages"), "0 messages");
+  EXPECT_EQ(ShowCount(2'000, "message", "messages"), "2,000 messages");
   EXPECT_EQ(ShowBytes(1'023), "1023 B");
   EXPECT_EQ(ShowBytes(1'536), "1.5 KiB");
   EXPECT_EQ(ShowBytes(int64_t{200} << 30), "200 GiB");

@@ -18,6 +18,10 @@ std::string ShowCount(int64_t count) {
   return digits;
 }
 
+std::string ShowCount(int64_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", ShowCount(count), count == 1 ? one : more);
+}
+
 std::string ShowBytes(int64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto amount = static_cast<double>(bytes);

@@ -7,7 +7,9 @@
 
 namespace queen::cli {
 
-std::string ShowCount(int64_t count);        // 1,234,567
+std::string ShowCount(int64_t count);  // 1,234,567
+// 1 message, 1,234 messages
+std::string ShowCount(int64_t count, std::string_view one, std::string_view more);
 std::string ShowBytes(int64_t bytes);        // 3.4 MiB
 std::string ShowSeconds(double seconds);     // 850 ms, 12 s, 3 m 20 s, 5 h 2 m, 4 d 3 h
 std::string ShowRate(double per_second);     // 0, 0.3/s, 120/s, 3,400/s

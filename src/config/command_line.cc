@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "config/load.h"
 #include "config/names.h"
@@ -25,7 +26,7 @@ struct CommandInfo {
   bool takes_settings;
 };
 
-constexpr std::array<CommandInfo, 6> kCommands = {{
+constexpr std::array<CommandInfo, 7> kCommands = {{
     {"serve", "", "run the broker",
      "Runs the broker until it is told to stop (SIGTERM, SIGINT). Without DATABASE_URL or PG_HOST\n"
      "it starts and supervises a PostgreSQL server of its own.\n",
@@ -40,6 +41,19 @@ constexpr std::array<CommandInfo, 6> kCommands = {{
      "starts, and says what it did.\n\n"
      "  --print     print the SQL that is missing in the database, and change nothing\n"
      "  --all       with --print: all of it, as for an empty database, without connecting to one\n",
+     true},
+    {"token", "create | list | revoke ID...", "make, list and revoke tokens for clients",
+     "Tokens are kept in the database, as hashes, and count on all its brokers with\n"
+     "QUEEN_TOKENS_ENABLED, JWT_ENABLED or QUEEN_TOKENS_FILE. `create` prints the token, this "
+     "once.\n\n"
+     "  --role ROLE       create: read-only, read-write or admin\n"
+     "  --sub NAME        create: who it is; messages it pushes have this producerSub\n"
+     "  --push PATTERN    create: it may push to these queues only, such as 'orders.*'\n"
+     "  --pop PATTERN     create: it may pop from these queues only\n"
+     "  --admin PATTERN   create: it may configure and clear these queues only. Each of the three\n"
+     "                    may be repeated; once one is given, what is left out is not allowed\n"
+     "  --ttl TIME        create: how long it is valid, such as 12h or 30d, or never; default 90d\n"
+     "  --json            create, list: print it for programs\n",
      true},
     {"bench", "SCENARIO [options]", "put load on a broker and report what it costs",
      "`queen bench --help` lists the scenarios.\n", false},
@@ -210,9 +224,100 @@ ParseResult ShowConfig(const CommandParser& parser, const Environment& environme
                 std::move(warnings));
 }
 
-ParseResult LoadFor(Command command, const CommandParser& parser, const Environment& environment) {
+// What follows `queen token`, as CLI11 has split it.
+struct TokenWords {
+  std::vector<std::string> words;
+  std::string role;
+  std::string subject;
+  std::string ttl;
+  std::vector<std::string> push;
+  std::vector<std::string> pop;
+  std::vector<std::string> admin;
+};
+
+void AddTokenWords(CLI::App& app, TokenWords& words) {
+  app.add_option("words", words.words);
+  app.add_option("--role", words.role);
+  app.add_option("--sub", words.subject);
+  app.add_option("--ttl", words.ttl);
+  const auto add_list = [&app](const std::string& flag, std::vector<std::string>& patterns) {
+    app.add_option(flag, patterns)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_list("--push", words.push);
+  add_list("--pop", words.pop);
+  add_list("--admin", words.admin);
+  app.add_flag("--json");
+}
+
+// nullopt for what is no time; nullopt inside for "never".
+std::optional<std::optional<int64_t>> ParseTtl(std::string_view text) {
+  constexpr int64_t kTtlDaysDefault = 90;
+  constexpr int64_t kTtlSecondsMax = 3'155'760'000;  // a hundred years
+  constexpr int64_t kDay = 86'400;
+  if (text.empty()) return kTtlDaysDefault * kDay;
+  if (text == "never") return std::optional<int64_t>();
+  int64_t unit = 0;
+  if (text.back() == 's') unit = 1;
+  if (text.back() == 'm') unit = 60;
+  if (text.back() == 'h') unit = 3'600;
+  if (text.back() == 'd') unit = kDay;
+  int64_t number = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (unit == 0 || error != std::errc() || stop != end || number < 1 ||
+      number > kTtlSecondsMax / unit) {
+    return std::nullopt;
+  }
+  return number * unit;
+}
+
+std::vector<std::string> TakeTokenWords(const TokenWords& words, bool json, TokenArguments& token) {
+  constexpr std::array<std::string_view, 3> kRoles = {"read-only", "read-write", "admin"};
+  std::vector<std::string> problems;
+  const std::string action = words.words.empty() ? "" : words.words.front();
+  token.json = json;
+  if (action == "revoke") {
+    token.action = TokenArguments::Action::kRevoke;
+    token.ids.assign(words.words.begin() + 1, words.words.end());
+    if (token.ids.empty()) problems.emplace_back("token revoke: which? `queen token list` has ids");
+    return problems;
+  }
+  if (action != "create" && action != "list") {
+    problems.emplace_back("token: say create, list or revoke");
+  } else if (words.words.size() > 1) {
+    problems.push_back(fmt::format("unexpected argument \"{}\"", words.words[1]));
+  }
+  if (action != "create") return problems;
+  token.action = TokenArguments::Action::kCreate;
+  token.role = words.role;
+  token.subject = words.subject;
+  token.push = words.push;
+  token.pop = words.pop;
+  token.admin = words.admin;
+  if (std::ranges::find(kRoles, token.role) == kRoles.end()) {
+    problems.emplace_back("token create: --role is read-only, read-write or admin");
+  }
+  constexpr size_t kSubjectBytesMax = 255;
+  if (token.subject.empty() || token.subject.size() > kSubjectBytesMax ||
+      std::ranges::any_of(token.subject, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    problems.emplace_back("token create: --sub says who it is, in at most 255 bytes");
+  }
+  const auto ttl = ParseTtl(words.ttl);
+  if (!ttl) problems.emplace_back("token create: --ttl is a time such as 12h or 30d, or never");
+  if (ttl) token.ttl_seconds = *ttl;
+  return problems;
+}
+
+ParseResult LoadFor(Command command, const CommandParser& parser, const Environment& environment,
+                    const TokenWords& token_words) {
   ParseResult result;
   result.command = command;
+  if (command == Command::kToken) {
+    const auto problems = TakeTokenWords(token_words, parser.Has("--json"), result.token);
+    if (!problems.empty()) return FinishWithProblems(problems, "token --help");
+  }
   if (command == Command::kMigrate) {
     result.migrate = {parser.Has("--print"), parser.Has("--all")};
     if (result.migrate.all && !result.migrate.print) {
@@ -279,11 +384,13 @@ ParseResult ParseCommandLine(int argc, const char* const* argv, const Environmen
   parsers.reserve(kCommands.size());
   for (const CommandInfo& info : kCommands) parsers.emplace_back(app, info);
   std::string topic;
+  TokenWords token_words;
   for (CommandParser& parser : parsers) {
     if (parser.info().name == "config") parser.app().add_flag("--json");
     if (parser.info().name == "config") parser.app().add_flag("--markdown");
     if (parser.info().name == "migrate") parser.app().add_flag("--print");
     if (parser.info().name == "migrate") parser.app().add_flag("--all");
+    if (parser.info().name == "token") AddTokenWords(parser.app(), token_words);
     if (parser.info().name == "help") parser.app().add_option("command", topic);
   }
 
@@ -302,8 +409,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv, const Environmen
                                              words.front(), name, words.front())},
                                 parser.HelpCommand());
     }
-    if (name == "serve") return LoadFor(Command::kServe, parser, environment);
-    if (name == "migrate") return LoadFor(Command::kMigrate, parser, environment);
+    if (name == "serve") return LoadFor(Command::kServe, parser, environment, {});
+    if (name == "migrate") return LoadFor(Command::kMigrate, parser, environment, {});
+    if (name == "token") return LoadFor(Command::kToken, parser, environment, token_words);
     if (name == "config") return ShowConfig(parser, environment);
     if (const auto problems = parser.Problems(); !problems.empty()) {
       return FinishWithProblems(problems, parser.HelpCommand());

@@ -1,12 +1,13 @@
 // The command line of the binary: commands, flags and --help, on top of load.h.
 //
-//   queen serve | config | migrate | bench | version | help, and others that main names
+//   queen serve | config | migrate | token | bench | version | help, and others that main names
 //
 // Everything that needs neither a network nor a database is answered here, so that main only has
-// `serve`, `migrate`, `bench` and the others left to do; the words of `bench` and of the others are
-// their own and passed on unread. CLI11 is included by command_line.cc alone.
+// `serve`, `migrate`, `token`, `bench` and the others left to do; the words of `bench` and of the
+// others are their own and passed on unread. CLI11 is included by command_line.cc alone.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 
 namespace queen::config {
 
-enum class Command { kServe, kMigrate, kBench, kOther };
+enum class Command { kServe, kMigrate, kToken, kBench, kOther };
 
 // A command that somebody else parses and runs.
 struct OtherCommand {
@@ -28,6 +29,23 @@ struct OtherCommand {
 struct MigrateArguments {
   bool print = false;
   bool all = false;  // with print: everything, as for an empty database, without connecting to one
+};
+
+// queen token: tokens that need no issuer.
+struct TokenArguments {
+  enum class Action { kCreate, kList, kRevoke };
+
+  Action action = Action::kList;
+  bool json = false;
+  // create
+  std::string role;
+  std::string subject;
+  std::vector<std::string> push;  // patterns of queues
+  std::vector<std::string> pop;
+  std::vector<std::string> admin;
+  std::optional<int64_t> ttl_seconds;  // nullopt: for ever
+  // revoke
+  std::vector<std::string> ids;
 };
 
 // A command that is over: what main prints before it exits.
@@ -43,6 +61,7 @@ struct ParseResult {
 
   Command command = Command::kServe;
   MigrateArguments migrate;
+  TokenArguments token;
   std::vector<std::string> bench;  // the words behind `queen bench`
   std::vector<std::string> other;  // the words of another command, its name first
   Config config;

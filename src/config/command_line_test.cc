@@ -67,6 +67,47 @@ TEST(CommandLine, Migrate) {
             "queen: --all goes with --print\nTry `queen migrate --help`.\n");
 }
 
+TEST(CommandLine, TokensAreMadeListedAndRevoked) {
+  const ParseResult made =
+      Parse({"token", "create", "--role", "read-write", "--sub", "worker-1", "--push", "orders.*",
+             "--push=audit", "--ttl", "12h", "--pg-host", "db"});
+  ASSERT_FALSE(made.finished) << made.finished->err;
+  EXPECT_EQ(made.command, Command::kToken);
+  EXPECT_EQ(made.token.action, TokenArguments::Action::kCreate);
+  EXPECT_EQ(made.token.subject, "worker-1");
+  EXPECT_EQ(made.token.push, std::vector<std::string>({"orders.*", "audit"}));
+  EXPECT_TRUE(made.token.pop.empty());
+  EXPECT_EQ(made.token.ttl_seconds, 43'200);
+  EXPECT_EQ(made.config.database.host, "db");
+  const auto ttl = [](const char* text) {
+    return Parse({"token", "create", "--role", "admin", "--sub", "x", "--ttl", text})
+        .token.ttl_seconds;
+  };
+  EXPECT_EQ(ttl("90d"), 7'776'000);
+  EXPECT_EQ(ttl("never"), std::nullopt);
+  EXPECT_EQ(Parse({"token", "create", "--role", "admin", "--sub", "x"}).token.ttl_seconds,
+            7'776'000);
+  EXPECT_TRUE(Parse({"token", "list", "--json"}).token.json);
+  const ParseResult revoked = Parse({"token", "revoke", "a", "b"});
+  EXPECT_EQ(revoked.token.action, TokenArguments::Action::kRevoke);
+  EXPECT_EQ(revoked.token.ids, std::vector<std::string>({"a", "b"}));
+  for (const std::vector<const char*>& wrong :
+       std::vector<std::vector<const char*>>{{"token"},
+                                             {"token", "make"},
+                                             {"token", "list", "x"},
+                                             {"token", "revoke"},
+                                             {"token", "create", "--sub", "x"},
+                                             {"token", "create", "--role", "admin"},
+                                             {"token", "create", "--role", "x", "--sub", "x"}}) {
+    EXPECT_NE(Refused(wrong), "accepted");
+  }
+  for (const char* text : {"0d", "5", "d", "-1h", "1w", "99999999999d", "1.5h"}) {
+    EXPECT_NE(Refused({"token", "create", "--role", "admin", "--sub", "x", "--ttl", text}),
+              "accepted")
+        << text;
+  }
+}
+
 TEST(CommandLine, EveryProblemIsOneLine) {
   EXPECT_EQ(Refused({"serve", "--prot", "1", "--port", "x", "extra"}, {{"LOG_FORMAT", "xml"}}),
             "queen: unknown flag --prot; did you mean --port?\n"

@@ -35,6 +35,25 @@ struct Http {
   int pipeline_depth_max = 64;
   int64_t write_buffer_bytes_max = int64_t{64} << 10;
   std::string cors_origins;
+  std::string hosts;
+  // Of one client; 0: no limit.
+  int client_requests_per_second = 0;
+  int64_t client_bytes_per_second = 0;
+  int client_connections_max = 0;
+};
+
+struct Tls {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+  std::string client_certificate = "required";
+  std::string client_role = "read-write";
+  int handshake_timeout_ms = 10'000;
+  bool self_signed = false;
+
+  bool is_on() const { return self_signed || !certificate.empty(); }
+  // Whether nobody is let in without a certificate.
+  bool knows_every_client() const { return !client_ca.empty() && client_certificate == "required"; }
 };
 
 struct Database {
@@ -102,6 +121,11 @@ struct Sweep {
   int early_group_days = 30;
   int stats_interval_ms = 10'000;
   int metrics_days = 7;
+  int audit_days = 90;
+};
+
+struct Audit {
+  std::string file;
 };
 
 struct Metrics {
@@ -117,8 +141,35 @@ struct Cluster {
   bool is_on() const { return !peers.empty(); }
 };
 
+// Who may use the broker (auth/).
+struct Auth {
+  bool jwt_enabled = false;
+  std::string jwt_algorithm = "auto";
+  std::string jwt_secret;
+  std::string jwt_public_key;
+  std::string jwks_url;
+  std::string jwks_certificate;
+  int jwks_interval_s = 300;
+  int jwks_timeout_ms = 5'000;
+  std::string issuer;
+  std::string audience;
+  int clock_skew_s = 30;
+  std::string role_claim = "role";
+  std::string roles_claim = "roles";
+  std::string role_admin = "admin";
+  std::string role_read_write = "read-write";
+  std::string role_read_only = "read-only";
+  bool stored_tokens = false;
+  std::string tokens_file;
+  bool allow_anonymous = false;
+
+  // Whether requests need a token.
+  bool is_on() const { return jwt_enabled || stored_tokens || !tokens_file.empty(); }
+};
+
 struct Encryption {
-  std::string keys;  // base/encryption_key.h
+  std::string keys;      // base/encryption_key.h
+  std::string old_keys;  // likewise
 };
 
 // Spans of this broker's operations, named as OpenTelemetry names them.
@@ -146,6 +197,7 @@ struct Log {
 struct Config {
   Server server;
   Http http;
+  Tls tls;
   Database database;
   Embedded embedded;
   Buffer buffer;
@@ -153,7 +205,9 @@ struct Config {
   Pop pop;
   Sweep sweep;
   Metrics metrics;
+  Audit audit;
   Cluster cluster;
+  Auth auth;
   Encryption encryption;
   Tracing tracing;
   Log log;

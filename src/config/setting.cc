@@ -93,6 +93,18 @@ std::optional<std::string> ParseText(std::string_view text, std::string& out) {
   return std::nullopt;
 }
 
+std::string InOneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c != '\r') {
+      line += c;
+    }
+  }
+  return line;
+}
+
 bool IsUrl(std::string_view text) {
   return text.starts_with("postgres://") || text.starts_with("postgresql://");
 }
@@ -154,6 +166,7 @@ std::optional<std::string> ParseValue(const Setting& setting, std::string_view t
           [&](const SizeKind& kind) -> Problem { return ParseSize(text, kind, kind.at(config)); },
           [&](const TextKind& kind) -> Problem {
             if (kind.valid != nullptr && !kind.valid(text)) return "is not valid";
+            if (kind.lines) return ParseText(InOneLine(text), kind.at(config));
             return ParseText(text, kind.at(config));
           },
           [&](const PathKind& kind) -> Problem {

@@ -49,6 +49,7 @@ struct TextKind {
   // What the text must be, for people; `valid` checks it (null: anything).
   std::string_view allowed;
   bool (*valid)(std::string_view) = nullptr;
+  bool lines = false;  // it may have several, and is kept in one line with "\\n" between them
 };
 
 // A path in the file system, made absolute.

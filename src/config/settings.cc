@@ -1,17 +1,14 @@
 #include "config/settings.h"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
-#include <thread>
 
 #include "base/comma_list.h"
 #include "base/encryption_key.h"
+#include "config/computed_defaults.h"
 #include "config/pair_list.h"
 #include "config/peer_list.h"
 
@@ -42,6 +39,10 @@ constexpr std::array<std::string_view, 6> kSamplers = {"always_on",
                                                        "parentbased_always_on",
                                                        "parentbased_always_off",
                                                        "parentbased_traceidratio"};
+constexpr std::array<std::string_view, 2> kClientCertificates = {"required", "optional"};
+constexpr std::array<std::string_view, 3> kClientRoles = {"read-only", "read-write", "admin"};
+constexpr std::array<std::string_view, 5> kAlgorithms = {"auto", "HS256", "RS256", "ES256",
+                                                         "EdDSA"};
 // A broker writes, so a standby is of no use to it.
 constexpr std::array<std::string_view, 3> kSessionAttrs = {"read-write", "primary", "any"};
 
@@ -49,9 +50,6 @@ constexpr int kHourMs = 3'600'000;
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kGiB = 1024 * kMiB;
-constexpr int kSlotsPerWorker = 4;
-constexpr int64_t kReservedShare = 20;  // one part in so many of the buffer's file system
-constexpr int kInFlightGraceMs = 5'000;
 
 bool NotEmpty(std::string_view text) { return !text.empty(); }
 
@@ -68,6 +66,13 @@ bool AreOrigins(std::string_view text) {
   return true;
 }
 
+// "" names none. Without scheme, port or path.
+bool AreHostNames(std::string_view text) {
+  return std::ranges::all_of(SplitCommaList(text), [](const std::string& name) {
+    return name == "*" || name.find_first_of("/:* \t") == std::string::npos;
+  });
+}
+
 bool IsPeerList(std::string_view text) { return ParsePeerList(text, 1).has_value(); }
 
 // "" names none.
@@ -76,6 +81,10 @@ bool IsHttpUrl(std::string_view text) {
   const size_t host = text.starts_with("http://") ? 7 : text.starts_with("https://") ? 8 : 0;
   return host > 0 && text.size() > host && text[host] != '/' && text[host] != ':' &&
          std::ranges::none_of(text, [](char c) { return c <= ' ' || c > '~'; });
+}
+
+bool IsHttpsUrl(std::string_view text) {
+  return text.empty() || (text.starts_with("https://") && IsHttpUrl(text));
 }
 
 bool ArePairs(std::string_view text) { return ParsePairList(text).has_value(); }
@@ -94,67 +103,9 @@ bool AreHeaders(std::string_view text) {
 
 bool AreEncryptionKeys(std::string_view text) { return ParseEncryptionKeys(text).has_value(); }
 
-void ComputeWorkers(Config& config, const Environment&) {
-  config.server.workers = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
-}
-
-void ComputeSidecarPool(Config& config, const Environment&) {
-  config.sidecar.pool_size = kSlotsPerWorker * config.server.workers;
-}
-
-void ComputeInFlightDeadline(Config& config, const Environment&) {
-  config.database.in_flight_deadline_ms = config.database.statement_timeout_ms + kInFlightGraceMs;
-}
-
-void ComputeSslMode(Config& config, const Environment&) {
-  config.database.ssl_mode = config.database.use_ssl ? "require" : "prefer";
-}
-
-void ComputeDataDir(Config& config, const Environment& environment) {
-  // Relative values of XDG_DATA_HOME are to be ignored, says its specification.
-  const auto absolute = [&](std::string_view name) -> std::string {
-    const auto found = environment.find(name);
-    return found != environment.end() && found->second.starts_with('/') ? found->second : "";
-  };
-  const std::string data_home = absolute("XDG_DATA_HOME");
-  const std::string home = absolute("HOME");
-  if (geteuid() == 0) {
-    config.embedded.data_dir = "/var/lib/queen";
-  } else if (!data_home.empty()) {
-    config.embedded.data_dir = data_home + "/queen";
-  } else if (!home.empty()) {
-    config.embedded.data_dir = home + "/.local/share/queen";
-  }
-}
-
-void ComputeBufferDirectory(Config& config, const Environment&) {
-  if (config.embedded.data_dir.empty()) return;
-  config.buffer.directory = config.embedded.data_dir + "/buffer";
-}
-
-// The directory may not be there yet: its file system is that of the nearest parent that is.
-void ComputeBufferReserve(Config& config, const Environment&) {
-  struct statvfs info {};
-  std::filesystem::path path = config.buffer.directory;
-  while (path.has_relative_path() && statvfs(path.c_str(), &info) != 0) path = path.parent_path();
-  if (path.empty() || statvfs(path.c_str(), &info) != 0) return;
-  const auto size = static_cast<int64_t>(info.f_blocks * info.f_frsize);
-  config.buffer.free_bytes_min = std::min(kGiB, size / kReservedShare);
-}
-
-void ComputeServiceName(Config& config, const Environment&) {
-  for (auto& [key, value] :
-       ParsePairList(config.tracing.resource_attributes).value_or(PairList())) {
-    if (key == "service.name" && !value.empty()) config.tracing.service_name = value;
-  }
-}
-
-void ComputeRequestBytes(Config& config, const Environment&) {
-  config.http.request_bytes_max = 4 * config.http.body_bytes_max;
-}
-
 constexpr std::string_view kServer = "Server";
 constexpr std::string_view kHttp = "HTTP";
+constexpr std::string_view kTls = "TLS";
 constexpr std::string_view kDatabase = "PostgreSQL";
 constexpr std::string_view kPools = "Connections to PostgreSQL";
 constexpr std::string_view kEmbedded = "Embedded PostgreSQL";
@@ -162,8 +113,10 @@ constexpr std::string_view kBuffer = "File buffer";
 constexpr std::string_view kSidecar = "Sidecar";
 constexpr std::string_view kPop = "Pop";
 constexpr std::string_view kSweeps = "Sweeps";
+constexpr std::string_view kAudit = "Audit trail";
 constexpr std::string_view kMetrics = "Metrics";
 constexpr std::string_view kCluster = "Other brokers";
+constexpr std::string_view kAuth = "Authentication";
 constexpr std::string_view kEncryption = "Encryption";
 constexpr std::string_view kTracing = "Traces (OpenTelemetry)";
 constexpr std::string_view kLogs = "Logs";
@@ -232,6 +185,43 @@ constexpr std::array kSettings = {
             TextKind{At<&Config::http, &Http::cors_origins>,
                      "origins such as https://example.org separated by commas, or *", AreOrigins},
             "origins of web pages that may use the broker; * is all of them, empty is none"},
+    Setting{"QUEEN_HOSTS", kHttp,
+            TextKind{At<&Config::http, &Http::hosts>, "names separated by commas", AreHostNames},
+            "names that clients without a token reach this broker under, for the Host header: "
+            "queen.example.org, .example.org for every name below it, * for any. Addresses, names "
+            "without a dot, HOST and the name of the machine need not be named"},
+    Setting{"QUEEN_RATE_REQUESTS", kHttp,
+            IntKind{At<&Config::http, &Http::client_requests_per_second>, 0, 100'000'000},
+            "most requests of one client (a token, or else an address) in a second; more are "
+            "answered 429, pops 503. 0: no limit"},
+    Setting{"QUEEN_RATE_BYTES", kHttp,
+            SizeKind{At<&Config::http, &Http::client_bytes_per_second>, 0, 1024 * kGiB},
+            "most bytes of request bodies of one client in a second, likewise. 0: no limit"},
+    Setting{"QUEEN_CLIENT_CONNECTIONS_MAX", kHttp,
+            IntKind{At<&Config::http, &Http::client_connections_max>, 0, 1'000'000},
+            "most open connections of one address; more are answered 503. 0: no limit"},
+
+    Setting{"QUEEN_TLS_CERT", kTls, PathKind{At<&Config::tls, &Tls::certificate>},
+            "file with the broker's certificate and those between it and its root, as PEM: clients "
+            "then speak HTTPS only. Read again when it changes"},
+    Setting{"QUEEN_TLS_KEY", kTls, PathKind{At<&Config::tls, &Tls::key>},
+            "file with the key of that certificate, as PEM without a passphrase"},
+    Setting{"QUEEN_TLS_CLIENT_CA", kTls, PathKind{At<&Config::tls, &Tls::client_ca>},
+            "file with the authorities whose certificates clients may show, as PEM; the name in a "
+            "client's certificate is that of its messages' producer. Empty: none is asked for"},
+    Setting{"QUEEN_TLS_CLIENT_CERT", kTls,
+            WordKind{At<&Config::tls, &Tls::client_certificate>, kClientCertificates},
+            "with QUEEN_TLS_CLIENT_CA: whether a client without a certificate is refused"},
+    Setting{"QUEEN_TLS_CLIENT_ROLE", kTls,
+            WordKind{At<&Config::tls, &Tls::client_role>, kClientRoles},
+            "what a client with a certificate and without a token may do, where authentication "
+            "is on"},
+    Setting{"QUEEN_TLS_HANDSHAKE_TIMEOUT_MS", kTls,
+            IntKind{At<&Config::tls, &Tls::handshake_timeout_ms>, 100, kHourMs, "ms"},
+            "a TLS handshake must be over within this time"},
+    Setting{"QUEEN_TLS_SELF_SIGNED", kTls, BoolKind{At<&Config::tls, &Tls::self_signed>},
+            "speak HTTPS with a certificate that the broker makes for itself and keeps in the "
+            "directory tls of QUEEN_DATA_DIR: for trying it out"},
 
     Setting{"DATABASE_URL", kDatabase, ConninfoKind{At<&Config::database, &Database::url>},
             "connection string of the server; wins over PG_*. With neither, the broker runs its "
@@ -307,7 +297,7 @@ constexpr std::array kSettings = {
             "size at which another file is begun"},
     Setting{"FILE_BUFFER_MIN_FREE_BYTES",
             kBuffer,
-            SizeKind{At<&Config::buffer, &Buffer::free_bytes_min>, 0, 1024 * 1024 * kGiB},
+            SizeKind{At<&Config::buffer, &Buffer::free_bytes_min>, 0, int64_t{1024} * 1024 * kGiB},
             "free bytes of that file system that the buffer leaves alone, so that PostgreSQL can "
             "recover on the same disk; more pushes are answered 503; 0 keeps nothing free",
             {"1GiB, or 5 % of the file system if that is less", ComputeBufferReserve}},
@@ -393,6 +383,13 @@ constexpr std::array kSettings = {
             "how long it is kept what was done in each minute, for the status and analytics "
             "pages; 0: for ever"},
 
+    Setting{"QUEEN_AUDIT_DAYS", kAudit,
+            IntKind{At<&Config::sweep, &Sweep::audit_days>, 0, 36'500, "days"},
+            "how long it is kept who changed or deleted what; 0: for ever"},
+    Setting{"QUEEN_AUDIT_FILE", kAudit, PathKind{At<&Config::audit, &Audit::file>},
+            "file that the same is written to as it happens, a JSON object in each line. Empty: to "
+            "the log, if LOG_FORMAT is json"},
+
     Setting{"METRICS_FLUSH_INTERVAL", kMetrics,
             IntKind{At<&Config::metrics, &Metrics::flush_interval_ms>, 100, 60'000, "ms"},
             "how often the broker writes down what it did, for the status and analytics pages; a "
@@ -413,11 +410,71 @@ constexpr std::array kSettings = {
             "run with QUEEN_UDP_PEERS and without QUEEN_SYNC_SECRET: for networks where nobody "
             "else can send"},
 
+    Setting{"JWT_ENABLED", kAuth, BoolKind{At<&Config::auth, &Auth::jwt_enabled>},
+            "requests need a token: a JSON Web Token, or one of `queen token`"},
+    Setting{"JWT_ALGORITHM", kAuth, WordKind{At<&Config::auth, &Auth::jwt_algorithm>, kAlgorithms},
+            "the one algorithm that tokens may be signed with; auto: that of each key"},
+    Setting{"JWT_SECRET", kAuth, SecretKind{At<&Config::auth, &Auth::jwt_secret>},
+            "key of HS256, 32 bytes or more"},
+    Setting{
+        "JWT_PUBLIC_KEY", kAuth,
+        TextKind{At<&Config::auth, &Auth::jwt_public_key>, "PEM, or a file with it", nullptr, true},
+        "public key of RS256, ES256 or EdDSA in PEM, with line ends or \\n for them, or the file "
+        "it "
+        "stands in"},
+    Setting{
+        "JWT_JWKS_URL", kAuth,
+        TextKind{At<&Config::auth, &Auth::jwks_url>, "a URL that begins with https://", IsHttpsUrl},
+        "where the issuer publishes its keys (a JSON Web Key Set)"},
+    Setting{"JWT_JWKS_CERTIFICATE", kAuth,
+            TextKind{At<&Config::auth, &Auth::jwks_certificate>, "a file"},
+            "file with the certificate authorities to trust there; empty: those of the system"},
+    Setting{"JWT_JWKS_REFRESH_INTERVAL", kAuth,
+            IntKind{At<&Config::auth, &Auth::jwks_interval_s>, 1, 86'400, "s"},
+            "how often they are fetched; sooner for a token of a key that is not among them"},
+    Setting{"JWT_JWKS_TIMEOUT_MS", kAuth,
+            IntKind{At<&Config::auth, &Auth::jwks_timeout_ms>, 100, 60'000, "ms"},
+            "how long fetching them may take"},
+    Setting{"JWT_ISSUER", kAuth, TextKind{At<&Config::auth, &Auth::issuer>, "a text"},
+            "tokens must be of this issuer (iss); empty: of any"},
+    Setting{"JWT_AUDIENCE", kAuth, TextKind{At<&Config::auth, &Auth::audience>, "a text"},
+            "tokens must be for this audience (aud); empty: for any"},
+    Setting{"JWT_CLOCK_SKEW", kAuth, IntKind{At<&Config::auth, &Auth::clock_skew_s>, 0, 3'600, "s"},
+            "by how much the clocks of issuer and broker may differ"},
+    Setting{"JWT_ROLES_CLAIM", kAuth,
+            TextKind{At<&Config::auth, &Auth::role_claim>, "a name", NotEmpty},
+            "claim with the role of a token"},
+    Setting{"JWT_ROLES_ARRAY_CLAIM", kAuth,
+            TextKind{At<&Config::auth, &Auth::roles_claim>, "a name", NotEmpty},
+            "claim with a list of roles, of which the highest counts"},
+    Setting{"JWT_ROLE_ADMIN", kAuth,
+            TextKind{At<&Config::auth, &Auth::role_admin>, "a name", NotEmpty},
+            "how the issuer calls the role admin"},
+    Setting{"JWT_ROLE_READ_WRITE", kAuth,
+            TextKind{At<&Config::auth, &Auth::role_read_write>, "a name", NotEmpty},
+            "how the issuer calls the role read-write"},
+    Setting{"JWT_ROLE_READ_ONLY", kAuth,
+            TextKind{At<&Config::auth, &Auth::role_read_only>, "a name", NotEmpty},
+            "how the issuer calls the role read-only"},
+    Setting{"QUEEN_TOKENS_ENABLED", kAuth, BoolKind{At<&Config::auth, &Auth::stored_tokens>},
+            "requests need a token, and those of `queen token` count; they do too with JWT_ENABLED "
+            "or QUEEN_TOKENS_FILE"},
+    Setting{"QUEEN_TOKENS_FILE", kAuth, TextKind{At<&Config::auth, &Auth::tokens_file>, "a file"},
+            "requests need a token, and those in this file count, a line each; read again when it "
+            "changes"},
+    Setting{"QUEEN_ALLOW_ANONYMOUS", kAuth, BoolKind{At<&Config::auth, &Auth::allow_anonymous>},
+            "lets everybody who reaches the broker do everything, also over the network"},
+
     Setting{"QUEEN_ENCRYPTION_KEY", kEncryption,
             SecretKind{At<&Config::encryption, &Encryption::keys>,
                        "64 hexadecimal digits or base64 of 32 bytes, or several with commas",
                        AreEncryptionKeys},
             "key of queues with encryptionEnabled; of several the first encrypts, all decrypt"},
+    Setting{"QUEEN_ENCRYPTION_KEYS_OLD", kEncryption,
+            SecretKind{At<&Config::encryption, &Encryption::old_keys>,
+                       "64 hexadecimal digits or base64 of 32 bytes, or several with commas",
+                       AreEncryptionKeys},
+            "keys of before: messages that were encrypted with one of them are still read"},
 
     Setting{
         "OTEL_EXPORTER_OTLP_ENDPOINT", kTracing,
@@ -475,54 +532,6 @@ std::span<const Setting> Settings() { return kSettings; }
 const Setting* FindSetting(std::string_view name) {
   const auto found = std::ranges::find(kSettings, name, &Setting::name);
   return found == kSettings.end() ? nullptr : &*found;
-}
-
-std::vector<std::string> CheckTogether(const Config& config) {
-  std::vector<std::string> problems;
-  const Database& database = config.database;
-  const Pop& pop = config.pop;
-  if (database.in_flight_deadline_ms <= database.statement_timeout_ms) {
-    problems.push_back(fmt::format(
-        "DB_IN_FLIGHT_DEADLINE_MS ({}) must be above DB_STATEMENT_TIMEOUT ({}): the server has to "
-        "have the chance to cancel first",
-        database.in_flight_deadline_ms, database.statement_timeout_ms));
-  }
-  if (pop.wait_base_interval_ms > pop.wait_max_interval_ms) {
-    problems.push_back(fmt::format(
-        "POP_WAIT_BASE_INTERVAL_MS ({}) must not be above POP_WAIT_MAX_INTERVAL_MS ({})",
-        pop.wait_base_interval_ms, pop.wait_max_interval_ms));
-  }
-  // Of which pushes may have three quarters.
-  if (config.http.request_bytes_max / 4 * 3 < config.http.body_bytes_max) {
-    problems.push_back(
-        fmt::format("QUEEN_HTTP_REQUEST_BYTES_MAX ({}) must be at least 4/3 of "
-                    "QUEEN_HTTP_BODY_BYTES_MAX ({}): the largest body has to fit",
-                    config.http.request_bytes_max, config.http.body_bytes_max));
-  }
-  if (config.sidecar.pool_size < config.server.workers) {
-    problems.push_back(fmt::format(
-        "SIDECAR_POOL_SIZE ({}) must be at least NUM_WORKERS ({}): every worker needs a connection",
-        config.sidecar.pool_size, config.server.workers));
-  }
-  if (database.use_ssl && (database.ssl_mode == "disable" || database.ssl_mode == "allow" ||
-                           database.ssl_mode == "prefer")) {
-    problems.push_back(
-        fmt::format("PG_USE_SSL (true) contradicts PG_SSLMODE ({})", database.ssl_mode));
-  }
-  if (config.buffer.is_on() && config.buffer.directory.empty()) {
-    problems.push_back(
-        "FILE_BUFFER_DIR must be given: neither XDG_DATA_HOME nor HOME is an absolute path");
-  }
-  if (config.cluster.is_on() && config.cluster.secret.empty() && !config.cluster.allow_no_secret) {
-    problems.push_back(
-        "QUEEN_SYNC_SECRET must be given with QUEEN_UDP_PEERS, or anybody on the network could "
-        "speak for a broker; QUEEN_SYNC_ALLOW_NO_SECRET=true runs without");
-  }
-  if (config.uses_embedded() && config.embedded.data_dir.empty()) {
-    problems.push_back(
-        "QUEEN_DATA_DIR must be given: neither XDG_DATA_HOME nor HOME is an absolute path");
-  }
-  return problems;
 }
 
 }  // namespace queen::config

@@ -3,8 +3,9 @@
 // back of one. It only says when to try: an append proves the time itself.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include "base/clock.h"
 
 namespace queen::engine {
 
@@ -13,17 +14,11 @@ class DatabaseClock {
   // An answer that arrives now was made when PostgreSQL's clock showed `micros`; 0: it does not
   // say.
   void Tell(int64_t micros) {
-    if (micros > 0) ahead_ = micros - Steady();
+    if (micros > 0) ahead_ = micros - SteadyMicros();
   }
-  int64_t NowMicros() const { return Steady() + ahead_; }
+  int64_t NowMicros() const { return SteadyMicros() + ahead_; }
 
  private:
-  static int64_t Steady() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
-
   int64_t ahead_ = 0;
 };
 

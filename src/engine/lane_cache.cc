@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
+
 namespace queen::engine {
 namespace {
 
@@ -41,7 +43,7 @@ void LaneCache::CatchUp() {
   const int64_t number = generation_.number();
   if (number == seen_generation_) return;
   seen_generation_ = number;
-  Clear();
+  if (!QUEEN_PLANTED(kGenerationsKept)) Clear();
 }
 
 Lane* LaneCache::Find(const LaneKey& key) {
@@ -103,6 +105,14 @@ void LaneCache::Update(const LaneKey& key, Progress progress, int64_t generation
 
 void LaneCache::Drop(const LaneKey& key) {
   if (lanes_.contains(key)) Erase(key);
+}
+
+void LaneCache::DropGroup(GroupId group) {
+  std::vector<LaneKey> moved;
+  for (const auto& [key, entry] : lanes_) {
+    if (key.group == group) moved.push_back(key);
+  }
+  for (const LaneKey& key : moved) Erase(key);
 }
 
 void LaneCache::Erase(const LaneKey& key) {

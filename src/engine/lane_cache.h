@@ -27,6 +27,14 @@ struct LaneKey {
   bool operator==(const LaneKey&) const = default;
 };
 
+struct LaneKeyHash {
+  size_t operator()(const LaneKey& key) const {
+    const auto both = static_cast<uint64_t>(static_cast<uint32_t>(key.partition.value)) << 32 |
+                      static_cast<uint32_t>(key.group.value);
+    return std::hash<uint64_t>()(both * 0x9E3779B97F4A7C15ULL);
+  }
+};
+
 // What a load tells of a lane.
 struct LoadedLane {
   Progress progress;
@@ -69,6 +77,8 @@ class LaneCache {
   // believed.
   void Update(const LaneKey& key, Progress progress, int64_t generation);
   void Drop(const LaneKey& key);
+  // Somebody else may have moved every lane of the group. Looks at all that is remembered.
+  void DropGroup(GroupId group);
   void Clear();
 
   // This process has stored a segment: every lane of the partition that knew the end of the log
@@ -82,13 +92,6 @@ class LaneCache {
   int64_t misses() const { return misses_; }
 
  private:
-  struct KeyHash {
-    size_t operator()(const LaneKey& key) const {
-      const auto both = static_cast<uint64_t>(static_cast<uint32_t>(key.partition.value)) << 32 |
-                        static_cast<uint32_t>(key.group.value);
-      return std::hash<uint64_t>()(both * 0x9E3779B97F4A7C15ULL);
-    }
-  };
   struct Entry {
     Lane lane;
     std::list<LaneKey>::iterator place;  // in used_
@@ -113,7 +116,7 @@ class LaneCache {
   int64_t all_touched_ = 0;  // the same for every partition, once there were too many to name
   int64_t hits_ = 0;
   int64_t misses_ = 0;
-  std::unordered_map<LaneKey, Entry, KeyHash> lanes_;
+  std::unordered_map<LaneKey, Entry, LaneKeyHash> lanes_;
   std::unordered_map<int32_t, std::vector<GroupId>> groups_;  // of each partition's lanes
   std::list<LaneKey> used_;                                   // the least recently used first
 };

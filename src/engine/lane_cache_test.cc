@@ -15,7 +15,7 @@ constexpr LaneKey kOtherPartition{PartitionId{2}, GroupId{10}};
 // A log of `count` segments of 10 messages.
 LogView LogOfTens(int count) {
   std::vector<SegmentSpan> segments;
-  for (int i = 0; i < count; ++i) segments.push_back({i * 10, 10, Ago(100 - i), 1000});
+  for (int i = 0; i < count; ++i) segments.push_back({int64_t{i} * 10, 10, Ago(100 - i), 1000});
   return LogOf(std::move(segments));
 }
 
@@ -215,6 +215,16 @@ TEST_F(LaneCacheTest, DoubtOpensALogUntilItIsLoadedAgain) {
   EXPECT_TRUE(cache_.Find(kLane)->log.open);
   Load(kLane, LaneAt(3, 5, LogOfTens(2)));
   EXPECT_FALSE(cache_.Find(kLane)->log.open);
+}
+
+TEST_F(LaneCacheTest, EveryLaneOfAGroupThatWasMovedIsForgotten) {
+  Load(kLane, LaneAt(3, 5, LogOfTens(1)));
+  Load(kOtherPartition, LaneAt(3, 5, LogOfTens(1)));
+  Load(kOtherGroup, LaneAt(3, 5, LogOfTens(1)));
+  cache_.DropGroup(kLane.group);
+  EXPECT_EQ(cache_.Find(kLane), nullptr);
+  EXPECT_EQ(cache_.Find(kOtherPartition), nullptr);
+  EXPECT_NE(cache_.Find(kOtherGroup), nullptr);
 }
 
 // ---- bounds

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "base/planted.h"
+
 namespace queen::engine {
 namespace {
 
@@ -49,6 +51,7 @@ class SinglesReader {
   void CompleteUpto(int64_t seq) { read_.completed_upto = std::max(read_.completed_upto, seq); }
 
   void Fail(const SingleVerdict& single, int64_t place) {
+    if (QUEEN_PLANTED(kNackLost)) return read_.dead.Set(place);
     const auto known = read_.failures.find(single.seq);
     const int32_t before = known == read_.failures.end() ? 0 : known->second;
     const bool counts = single.kind == VerdictKind::kFailed;

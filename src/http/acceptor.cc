@@ -242,13 +242,18 @@ Result<std::unique_ptr<Acceptor>> Acceptor::TryListen(const std::vector<std::str
 Acceptor::Acceptor(std::vector<UniqueFd> sockets, std::string address, uint16_t port)
     : sockets_(std::move(sockets)), address_(std::move(address)), port_(port) {}
 
-std::string Acceptor::url() const { return fmt::format("http://{}:{}", address_, port_); }
+std::string Acceptor::url() const {
+  const bool tls = !workers_.empty() && workers_.front()->speaks_tls();
+  return fmt::format("{}://{}:{}", tls ? "https" : "http", address_, port_);
+}
 
 bool Acceptor::RefuseOne(int listener) {
   spare_.Reset();
   UniqueFd socket(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket) {
-    SendRefusal(socket, Status(Code::kOverloaded, "Too many connections"));
+    if (!workers_.front()->speaks_tls()) {
+      SendRefusal(socket, Status(Code::kOverloaded, "Too many connections"));
+    }
     refused_.fetch_add(1, std::memory_order_relaxed);
   }
   const bool told = static_cast<bool>(socket);

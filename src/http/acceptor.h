@@ -42,7 +42,8 @@ class Acceptor {
   void Stop();
 
   uint16_t port() const { return port_; }
-  // "http://127.0.0.1:6632" of the first address bound.
+  // "http://127.0.0.1:6632" of the first address bound; "https" once it is started with workers
+  // that speak TLS.
   std::string url() const;
   // How often a client was refused for want of a file descriptor. Any thread.
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }

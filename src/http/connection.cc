@@ -1,6 +1,5 @@
 #include "http/connection.h"
 
-#include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -41,8 +40,11 @@ struct Connection::PendingWrite {
   Output output;
 };
 
-Connection::Connection(Connections& owner)
-    : owner_(&owner), parser_(owner.settings_.limits), budgets_(owner.budgets_) {}
+Connection::Connection(Connections& owner, std::unique_ptr<tls::Session> tls)
+    : owner_(&owner),
+      tls_(std::move(tls)),
+      parser_(owner.settings_.limits),
+      budgets_(owner.budgets_) {}
 
 Connection::~Connection() {
   ReturnArriving();
@@ -55,7 +57,7 @@ Status Connection::Open(UniqueFd socket) {
   tcp_.data = this;
   self_ = shared_from_this();
   ++owner_->unread_open_;
-  owner_->Place(*this, State::kNew);
+  owner_->Place(*this, CurrentState());
   const int one = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (const int error = uv_tcp_open(&tcp_, socket.get()); error != 0) {
@@ -99,7 +101,7 @@ void Connection::SetReading(bool on) {
       [](uv_stream_t* handle, ssize_t size, const uv_buf_t* buffer) {
         auto* self = static_cast<Connection*>(handle->data);
         if (size > 0) {
-          self->OnRead({buffer->base, static_cast<size_t>(size)});
+          self->OnWire({buffer->base, static_cast<size_t>(size)});
         } else if (size == UV_EOF) {
           self->OnReadEnd();
         } else if (size < 0) {
@@ -129,8 +131,13 @@ size_t Connection::UnreadBytes() const {
   return static_cast<size_t>(in_kernel);
 }
 
-void Connection::OnRead(std::string_view bytes) {
+void Connection::OnWire(std::string_view bytes) {
   owner_->counters_.bytes_in += bytes.size();
+  if (tls_ != nullptr) return OnSealed(bytes);
+  OnRead(bytes);
+}
+
+void Connection::OnRead(std::string_view bytes) {
   if (input_ended_) {
     discarded_bytes_ += bytes.size();
     if (lingering_ && !WantsReading()) return Close();
@@ -149,7 +156,7 @@ void Connection::OnRead(std::string_view bytes) {
 void Connection::OnReadEnd() {
   peer_left_ = peer_ended_ = true;
   SetReading(false);
-  if (lingering_) return Close();
+  if (lingering_ || handshaking()) return Close();
   if (stash_.empty()) EndInput();
   if (!pipeline_.empty()) {
     ++owner_->counters_.disconnects;
@@ -232,6 +239,8 @@ void Connection::Dispatch(Request request) {
   assert(unfinished_charge_ == 0);
   FollowUpload();  // another body may begin in the same turn, with a clock of its own
   const uint64_t sequence = Begin(request);
+  if (!peer_) peer_ = std::make_shared<const Peer>(MakePeer());
+  request.SetPeer(peer_);
   if (charge > 0) owed_charges_.emplace_back(sequence, charge);
   // A handler that throws destroys its Reply, which answers 500.
   try {
@@ -364,18 +373,7 @@ void Connection::Render(Pipeline::Slot slot) {
   }
 }
 
-std::string Connection::client() const {
-  sockaddr_storage address{};
-  int size = sizeof address;
-  if (uv_tcp_getpeername(&tcp_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
-  std::array<char, INET6_ADDRSTRLEN> name{};
-  if (uv_ip_name(reinterpret_cast<sockaddr*>(&address), name.data(), name.size()) != 0) return {};
-  const bool six = address.ss_family == AF_INET6;
-  const uint16_t port = ntohs(six ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
-                                  : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
-  const std::string text = name.data();
-  return (six ? "[" + text + "]" : text) + ":" + std::to_string(port);
-}
+std::string Connection::client() const { return peer_ ? peer_->name : PeerOf(tcp_).name; }
 
 void Connection::SendContinue() {
   continue_owed_ = false;
@@ -417,7 +415,9 @@ void Connection::ChargeReplies() {
 }
 
 void Connection::Write() {
-  if (pending_write_ || output_.empty()) return;
+  if (pending_write_) return;
+  if (tls_ != nullptr) return WriteSealed();
+  if (output_.empty()) return;
   std::array<uv_buf_t, kBuffersPerTry> buffers;
   const size_t count = output_.Describe(buffers.data(), buffers.size());
   const int written = uv_try_write(stream(), buffers.data(), static_cast<unsigned>(count));
@@ -426,10 +426,13 @@ void Connection::Write() {
     owner_->counters_.bytes_out += static_cast<uint64_t>(written);
     output_.Consume(static_cast<size_t>(written), owner_->buffers_);
   }
-  if (output_.empty()) return;
+  if (!output_.empty()) WriteLater(std::exchange(output_, Output()));
+}
 
+// libuv writes it as the client makes room.
+void Connection::WriteLater(Output output) {
   pending_write_ = std::make_unique<PendingWrite>();
-  pending_write_->output = std::exchange(output_, Output());
+  pending_write_->output = std::move(output);
   pending_write_->request.data = this;
   std::vector<uv_buf_t> rest(pending_write_->output.buffer_count());
   pending_write_->output.Describe(rest.data(), rest.size());
@@ -461,11 +464,18 @@ void Connection::OnWritten(int status) {
     return Close();
   }
   owner_->counters_.bytes_out += done->output.size();
+  // It took all of that, so its clock starts anew for the next.
+  if (state_ == State::kWriting) owner_->Place(*this, State::kWriting);
   owner_->MarkDirty(*this);
 }
 
 void Connection::StartLingering() {
   lingering_ = true;
+  if (tls_ != nullptr) {
+    tls_->End();
+    WriteSealed();
+    if (state_ == State::kClosed) return;
+  }
   if (shutdown(fd(), SHUT_WR) != 0) Close();
 }
 
@@ -473,6 +483,7 @@ void Connection::StartLingering() {
 
 Connection::State Connection::CurrentState() const {
   if (lingering_) return State::kLingering;
+  if (handshaking()) return State::kHandshaking;
   if (pending_write_) return State::kWriting;
   if (!pipeline_.empty() || !output_.empty()) return State::kWaiting;
   if (parser_.started() || !stash_.empty()) return State::kReceiving;
@@ -545,6 +556,7 @@ size_t Connection::BytesAtMinimumRate() const {
 
 bool Connection::MayBeSpared() const {
   switch (state_) {
+    case State::kHandshaking:
     case State::kNew:
     case State::kIdle:
     case State::kLingering:

@@ -2,8 +2,12 @@
 // on the loop of its Connections and is touched by that thread only; a Reply keeps the object, not
 // the socket, alive.
 //
+// With TLS a tls::Session stands between the socket and all that (connection_tls.cc); without, the
+// bytes of the socket are the bytes of requests and replies.
+//
 // The state says which list of Connections it is in, and so which clock is running:
 //
+//   kHandshaking  TLS only, before anything else             handshake_timeout_ms
 //   kNew        nothing received since it was opened         idle_timeout_ms
 //   kIdle       between two requests                         idle_timeout_ms
 //   kReceiving  part of a request received, no reply owed    request_timeout_ms -> 408
@@ -45,9 +49,11 @@
 #include "http/budgets.h"
 #include "http/output.h"
 #include "http/parser.h"
+#include "http/peer.h"
 #include "http/pipeline.h"
 #include "http/reply.h"
 #include "http/unique_fd.h"
+#include "tls/session.h"
 
 namespace queen::http {
 
@@ -62,10 +68,20 @@ struct ConnectionLinks {
 
 class Connection final : public ReplyTarget, public std::enable_shared_from_this<Connection> {
  public:
-  enum class State { kNew, kIdle, kReceiving, kWaiting, kWriting, kLingering, kClosed };
+  enum class State {
+    kHandshaking,
+    kNew,
+    kIdle,
+    kReceiving,
+    kWaiting,
+    kWriting,
+    kLingering,
+    kClosed
+  };
   static constexpr size_t kStateCount = static_cast<size_t>(State::kClosed) + 1;
 
-  explicit Connection(Connections& owner);
+  // `tls`: null for a connection without.
+  Connection(Connections& owner, std::unique_ptr<tls::Session> tls);
   ~Connection() override;
 
   // Takes over a connected socket and starts reading. On failure the connection is closed.
@@ -115,7 +131,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   friend class Connections;
   struct PendingWrite;
 
-  // Reading.
+  // Reading. OnWire has the bytes of the socket, OnRead those of requests.
+  void OnWire(std::string_view bytes);
   void OnRead(std::string_view bytes);
   void OnReadEnd();
   void TakeInput(std::string_view input);
@@ -141,6 +158,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void SetReading(bool on);
 
   // Serving.
+  Peer MakePeer() const;
   uint64_t Begin(const Request& request);
   void Dispatch(Request request);
   void ReturnCharge(uint64_t sequence);
@@ -151,8 +169,22 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void SendContinue();
   void TellDisconnected();
 
+  // TLS.
+  void OnSealed(std::string_view bytes);
+  void OnHandshaken();
+  void OnTlsFailure();
+  bool handshaking() const {
+    return tls_ != nullptr && tls_->state() == tls::Session::State::kHandshaking;
+  }
+  // Whether all that OpenSSL has for the client is given to the kernel.
+  bool NothingSealed() const { return tls_ == nullptr || tls_->output().empty(); }
+  // Encrypts some of output_.
+  void Seal();
+  void WriteSealed();
+
   // Writing.
   void Write();
+  void WriteLater(Output output);
   void OnWritten(int status);
   void StartLingering();
   void ChargeReplies();
@@ -165,7 +197,9 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   // Finds the state the connection is in now and joins the list of it, or closes.
   void Settle();
   State CurrentState() const;
-  bool OwesNothing() const { return pipeline_.empty() && output_.empty() && !pending_write_; }
+  bool OwesNothing() const {
+    return pipeline_.empty() && output_.empty() && !pending_write_ && NothingSealed();
+  }
   uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&tcp_); }
   const uv_stream_t* stream() const { return reinterpret_cast<const uv_stream_t*>(&tcp_); }
   int fd() const;
@@ -173,6 +207,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   Connections* owner_;                // nullptr once closed
   std::shared_ptr<Connection> self_;  // from Open until libuv has let go of the handle
   uv_tcp_t tcp_{};
+  const std::unique_ptr<tls::Session> tls_;
+  PeerRef peer_;  // made for the first request
   Parser parser_;
   Pipeline pipeline_;
   Output output_;
@@ -198,6 +234,7 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   size_t discarded_bytes_ = 0;  // input nobody will look at
 
   bool counted_ = false;  // holds one of the process's connections
+  std::string network_;   // whose connection it is, where those of one client are limited
   bool reading_ = false;
   bool dirty_ = false;        // on the list for Flush
   bool active_ = false;       // took a request since it was settled

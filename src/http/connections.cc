@@ -22,7 +22,8 @@ constexpr int64_t kTickMsMax = 500;
 int64_t TickMs(const Limits& limits) {
   const int64_t shortest =
       std::min({limits.idle_timeout_ms, limits.request_timeout_ms, limits.write_timeout_ms,
-                limits.linger_timeout_ms, limits.drain_linger_ms, limits.upload_grace_ms});
+                limits.linger_timeout_ms, limits.drain_linger_ms, limits.upload_grace_ms,
+                limits.handshake_timeout_ms});
   return std::clamp(shortest / 4, kTickMsMin, kTickMsMax);
 }
 
@@ -65,6 +66,7 @@ Connections::Connections(Loop& loop, std::shared_ptr<Budgets> budgets, Settings 
       settings_(std::move(settings)),
       handler_(std::move(handler)),
       read_buffer_(std::make_unique<char[]>(kReadBufferBytes)),
+      plain_buffer_(speaks_tls() ? std::make_unique<char[]>(kReadBufferBytes) : nullptr),
       tick_(loop, [this] { OnTick(); }),
       drain_grace_(loop, [this] { OnDrainGraceOver(); }),
       after_io_(new uv_check_t),
@@ -92,15 +94,25 @@ Connections::~Connections() {
 
 void Connections::Adopt(UniqueFd socket) {
   loop_.AssertOwner();
-  const bool accepted = !draining_ && TakeConnection();
+  std::string network;
+  const bool within_limit = TakeOfClient(socket, network);
+  const bool accepted = within_limit && !draining_ && TakeConnection();
   const Status refusal =
-      draining_ ? Status(Code::kShuttingDown) : Status(Code::kOverloaded, "Too many connections");
+      draining_ ? Status(Code::kShuttingDown)
+                : Status(Code::kOverloaded, within_limit ? "Too many connections"
+                                                         : "Too many connections of this client");
   if (!accepted && refused_open_ >= kRefusedOpenMax) {
     ++counters_.refused;
-    return SendRefusal(socket, refusal, FixedHeaders());
+    // A handshake only to say so would cost more than it is worth.
+    if (!speaks_tls()) SendRefusal(socket, refusal, FixedHeaders());
+    if (!network.empty()) settings_.client_limits->ReturnConnection(network);
+    return;
   }
-  const auto connection = std::make_shared<Connection>(*this);
+  const auto connection = std::make_shared<Connection>(
+      *this,
+      speaks_tls() ? std::make_unique<tls::Session>(settings_.certificates->current()) : nullptr);
   connection->counted_ = accepted;
+  connection->network_ = std::move(network);
   ++counters_.open;
   ++(accepted ? counters_.accepted : counters_.refused);
   if (!accepted) ++refused_open_;
@@ -110,6 +122,15 @@ void Connections::Adopt(UniqueFd socket) {
     return;
   }
   if (!accepted) connection->Refuse(refusal);
+}
+
+bool Connections::TakeOfClient(const UniqueFd& socket, std::string& network) {
+  ClientLimits* const limits = settings_.client_limits;
+  if (limits == nullptr || !limits->limits_connections()) return true;
+  std::string client = ClientNetworkOf(AddressOf(socket.get()));
+  if (!limits->TakeConnection(client)) return false;
+  network = std::move(client);
+  return true;
 }
 
 bool Connections::TakeConnection() {
@@ -127,7 +148,8 @@ bool Connections::CloseOneToSpare() {
   using State = Connection::State;
   const int64_t age_ms = settings_.limits.gives_way_after_ms;
   Connection* spare = FindSpare(State::kLingering, 0);
-  for (const State state : {State::kNew, State::kIdle, State::kReceiving, State::kWriting}) {
+  for (const State state :
+       {State::kHandshaking, State::kNew, State::kIdle, State::kReceiving, State::kWriting}) {
     if (spare == nullptr) spare = FindSpare(state, age_ms);
   }
   if (spare == nullptr) return false;
@@ -196,7 +218,8 @@ void Connections::Drain(UniqueFunction<void()> done) {
 
 void Connections::OnDrainGraceOver() {
   drain_grace_over_ = true;
-  for (const Connection::State state : {Connection::State::kNew, Connection::State::kIdle}) {
+  for (const Connection::State state :
+       {Connection::State::kHandshaking, Connection::State::kNew, Connection::State::kIdle}) {
     Connection* next = ListOf(state).front();
     while (next != nullptr) {
       Connection& idle = *next;
@@ -233,6 +256,10 @@ void Connections::Remove(Connection& connection) {
     budgets_->connections.Return();
   } else {
     --refused_open_;
+  }
+  if (!connection.network_.empty()) {
+    settings_.client_limits->ReturnConnection(connection.network_);
+    connection.network_.clear();
   }
   if (counters_.open > 0) return;
   tick_.Stop();
@@ -286,6 +313,10 @@ void Connections::OnTick() {
       ++counters_.idle_timeouts;
       idle->Close();
     }
+  }
+  while (Connection* slow = Due(State::kHandshaking, limits.handshake_timeout_ms)) {
+    ++counters_.handshake_timeouts;
+    slow->Close();
   }
   while (Connection* slow = Due(State::kReceiving, limits.request_timeout_ms)) {
     slow->OnRequestTimeout();

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "auth/access.h"
 #include "http/budgets.h"
 #include "http/buffer_pool.h"
+#include "http/client_limits.h"
 #include "http/connection.h"
 #include "http/connection_list.h"
 #include "http/counters.h"
@@ -22,6 +24,7 @@
 #include "http/unique_fd.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
+#include "tls/certificates.h"
 
 namespace queen::http {
 
@@ -32,6 +35,12 @@ struct Settings {
   std::vector<std::string> allow_origins;
   // Requests to this path are bulk (RequestBudget); "" for none.
   std::string bulk_path;
+  // Clients speak TLS and are shown the certificate in force; null: they speak HTTP as it is.
+  std::shared_ptr<const tls::Certificates> certificates;
+  // Of a client that shows a certificate, and no token.
+  auth::Role certificate_role = auth::Role::kReadWrite;
+  // Of all workers; null: one client may have every connection.
+  ClientLimits* client_limits = nullptr;
   // Hears of every reply of 4xx or 5xx as it leaves, on the loop's thread; unset: nobody does.
   std::function<void(const Response& response, const Connection& client)> on_refused;
 };
@@ -64,6 +73,8 @@ class Connections {
   const Counters& counters() const { return counters_; }
   size_t open() const { return counters_.open; }
   Loop& loop() { return loop_; }
+  // Any thread.
+  bool speaks_tls() const { return settings_.certificates != nullptr; }
 
  private:
   friend class Connection;
@@ -88,6 +99,9 @@ class Connections {
   Connection* LargestUploadBeyond(const Connection& newcomer, size_t& total);
 
   bool TakeConnection();
+  // Where connections of one address are limited: takes one of those of this socket's, whose name
+  // is then noted in `network`.
+  bool TakeOfClient(const UniqueFd& socket, std::string& network);
   // Closes the connection that is missed least. False: every one is in use.
   bool CloseOneToSpare();
   Connection* FindSpare(Connection::State state, int64_t age_ms);
@@ -109,6 +123,7 @@ class Connections {
   Counters counters_;
   BufferPool buffers_;
   std::unique_ptr<char[]> read_buffer_;
+  std::unique_ptr<char[]> plain_buffer_;  // what read_buffer_ decrypts to; null without TLS
   std::array<StateList, Connection::kStateCount> lists_;
   UploadList uploads_;
   std::vector<std::shared_ptr<Connection>> dirty_;

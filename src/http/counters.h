@@ -17,6 +17,10 @@ struct Counters {
   std::array<uint64_t, 6> replies_by_class{};  // [2] counts 2xx; [0] is never used
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
+  uint64_t handshakes = 0;          // of TLS, that were finished
+  uint64_t handshakes_resumed = 0;  // of them, by clients that came back
+  uint64_t handshake_failures = 0;
+  uint64_t handshake_timeouts = 0;
   uint64_t idle_timeouts = 0;
   uint64_t request_timeouts = 0;
   uint64_t slow_uploads = 0;  // bodies below upload_bytes_per_second_min

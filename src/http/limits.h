@@ -28,6 +28,8 @@ struct Limits {
   // room: 503; 413 for a reply other than a pop's that would never find room.
   size_t reply_bytes_max = size_t{256} << 20;
 
+  // From the connection to the end of the TLS handshake: closed without a word.
+  int64_t handshake_timeout_ms = 10'000;
   // Between two requests: closed without a word.
   int64_t idle_timeout_ms = 120'000;
   // From the first byte of a request to its last, while no earlier reply is owed: 408 and closed.

@@ -1,6 +1,7 @@
 // A refusal for a client that gets no connection: told on the bare socket, without waiting.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -8,9 +9,11 @@
 
 namespace queen::http {
 
-// Sends `status` as a reply that announces the end of the connection, with the lines of
-// `fixed_headers`. The kernel takes so few bytes for a new socket; the client can read them unless
-// it had sent more than was read of it.
+// `status` as a reply that announces the end of the connection, with the lines of `fixed_headers`.
+std::string RefusalBytes(const Status& status, std::string_view fixed_headers = {});
+
+// Sends those. The kernel takes so few bytes for a new socket; the client can read them unless it
+// had sent more than was read of it.
 void SendRefusal(const UniqueFd& socket, const Status& status, std::string_view fixed_headers = {});
 
 }  // namespace queen::http

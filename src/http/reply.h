@@ -78,6 +78,10 @@ class [[nodiscard]] Reply {
   // send or destroy this Reply. REQUIRES: not sent yet
   void OnDisconnect(UniqueFunction<void()> callback);
 
+  // Runs `callback` with the status when this is sent, whether or not the client is still there;
+  // with 500 when it is destroyed unsent. REQUIRES: not sent yet
+  void OnSend(UniqueFunction<void(int status)> callback);
+
  private:
   std::shared_ptr<ReplyTarget> target_;
   uint64_t sequence_ = 0;

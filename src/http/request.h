@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "auth/identity.h"
 #include "base/status.h"
 #include "http/method.h"
+#include "http/peer.h"
 #include "http/query.h"
 
 namespace queen::http {
@@ -45,6 +47,21 @@ class Request {
   const std::string& body() const { return body_; }
   std::string TakeBody() { return std::move(body_); }
 
+  // Who sent it. The router's guard says so before any handler runs.
+  const auth::Identity& identity() const { return identity_ ? *identity_ : auth::Nobody(); }
+  void SetIdentity(auth::IdentityRef identity) { identity_ = std::move(identity); }
+
+  // From where it came.
+  const Peer& peer() const {
+    static const Peer unknown{};
+    return peer_ ? *peer_ : unknown;
+  }
+  void SetPeer(PeerRef peer) { peer_ = std::move(peer); }
+
+  // When a client that is over its limits may come again; 0: it is not.
+  int64_t retry_after_seconds() const { return retry_after_seconds_; }
+  void SetRetryAfter(int64_t seconds) { retry_after_seconds_ = seconds; }
+
   // Whether the client wants the connection kept after the reply.
   bool keep_alive() const { return keep_alive_; }
   // 0 for HTTP/1.0, 1 for HTTP/1.1.
@@ -74,6 +91,9 @@ class Request {
   std::vector<Field> headers_;
   std::vector<std::pair<std::string_view, std::string>> params_;
   Query query_;
+  PeerRef peer_;                // null: a test's
+  auth::IdentityRef identity_;  // null: nobody in particular
+  int64_t retry_after_seconds_ = 0;
   Span target_;
   Span path_;
   Span query_span_;

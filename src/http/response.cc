@@ -59,6 +59,7 @@ Response ErrorResponse(const Status& status) {
   writer.Field("code", info.name);
   writer.EndObject();
   if (info.http_status == 503) response.AddHeader("Retry-After", kRetryAfterSeconds);
+  if (info.http_status == 401) response.AddHeader("WWW-Authenticate", "Bearer");
   return response;
 }
 

@@ -101,10 +101,11 @@ Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 Router& Router::operator=(Router&&) noexcept = default;
 
-void Router::Add(Method method, std::string_view pattern, Handler handler) {
+void Router::Add(Method method, std::string_view pattern, std::optional<auth::Access> access,
+                 Handler handler) {
   assert(pattern.starts_with('/'));
   auto route = std::make_unique<Route>();
-  route->info = {method, std::string(pattern), routes_.size()};
+  route->info = {method, std::string(pattern), routes_.size(), access};
   route->handler = std::move(handler);
   Node* node = root_.get();
   bool rest = false;
@@ -129,6 +130,7 @@ void Router::Add(Method method, std::string_view pattern, Handler handler) {
                  : node->words.emplace_back(segment, std::make_unique<Node>()).second.get();
     }
   }
+  assert(node != nullptr);
   const Route*& place = (rest ? node->rest : node->routes)[static_cast<size_t>(method)];
   assert(place == nullptr && "the route exists already");
   place = route.get();
@@ -217,6 +219,10 @@ void Router::Dispatch(Request request, Reply reply) const {
     const bool rest = search.ends_in_rest && i + 1 == search.parameter_count;
     request.AddParam(route->parameters[i],
                      rest ? search.path.Rest(at) : std::string(search.path.segments[at]));
+  }
+  if (guard_) {
+    const Status status = guard_(request, route->info);
+    if (!status.ok()) return Refuse(request, std::move(reply), status);
   }
   route->handler(std::move(request), std::move(reply));
 }

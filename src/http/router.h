@@ -14,6 +14,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,16 @@ class Router {
   Router& operator=(Router&&) noexcept;
 
   // REQUIRES: `pattern` starts with '/', and this method has no handler for it yet.
-  void Add(Method method, std::string_view pattern, Handler handler);
+  void Add(Method method, std::string_view pattern, Handler handler) {
+    Add(method, pattern, std::nullopt, std::move(handler));
+  }
+  void Add(Method method, std::string_view pattern, std::optional<auth::Access> access,
+           Handler handler);
+
+  // Asked before the handler of a route, once the path and the query are decoded: says who sent the
+  // request (Request::SetIdentity), and whether they may. Not ok: the request is refused.
+  using Guard = std::function<Status(Request& request, const RouteInfo& route)>;
+  void SetGuard(Guard guard) { guard_ = std::move(guard); }
 
   // How a request is refused that no handler gets to see; else with the error at once.
   using Refuser = std::function<void(const Request& request, Reply reply, const Status& status)>;
@@ -62,6 +72,7 @@ class Router {
   std::unique_ptr<Node> root_;
   std::vector<std::unique_ptr<Route>> routes_;
   Refuser refuser_;
+  Guard guard_;  // null: anybody may
 };
 
 }  // namespace queen::http

@@ -72,6 +72,7 @@ void DatabaseWatch::AskQueues() {
   params.Add(std::move(names)).Int4(kMoreQueues);
   Ask(queues_, storage::kMetricsQueues, std::move(params), [this](const pg::Rows& rows) {
     std::vector<QueueDepth> queues;
+    queues.reserve(static_cast<size_t>(rows.rows()));
     for (int row = 0; row < rows.rows(); ++row) {
       queues.push_back({.queue = TextOrEmpty(rows, row, 0),
                         .partitions = rows.Int8(row, 1),
@@ -91,6 +92,7 @@ void DatabaseWatch::AskGroups() {
   params.Int4(kMoreGroups);
   Ask(groups_, storage::kMetricsGroups, std::move(params), [this](const pg::Rows& rows) {
     std::vector<GroupLag> groups;
+    groups.reserve(static_cast<size_t>(rows.rows()));
     for (int row = 0; row < rows.rows(); ++row) {
       groups.push_back({.queue = TextOrEmpty(rows, row, 0),
                         .group = TextOrEmpty(rows, row, 1),
@@ -104,6 +106,7 @@ void DatabaseWatch::AskGroups() {
 void DatabaseWatch::AskDatabase() {
   Ask(database_, storage::kMetricsDatabase, pg::Params(0), [this](const pg::Rows& rows) {
     std::vector<DatabaseValue> values;
+    values.reserve(static_cast<size_t>(rows.rows()));
     for (int row = 0; row < rows.rows(); ++row) {
       values.push_back({.kind = std::string(rows.Text(row, 0)),
                         .subject = std::string(rows.Text(row, 1)),

@@ -100,6 +100,60 @@ void RegisterBudgets(metrics::Registry& registry, const http::Budgets& budgets) 
                        [&budgets] { return static_cast<double>(budgets.replies.held()); });
 }
 
+void RegisterTls(metrics::Registry& registry,
+                 const std::shared_ptr<const tls::Certificates>& certificates) {
+  constexpr const char* kReloads = "queen_tls_reloads_total";
+  constexpr const char* kHelp = "Times that changed TLS files were read, by whether they are used.";
+  registry.AddComputed(Kind::kGauge, "queen_tls_certificate_expires_seconds",
+                       "When the broker's certificate ends, in seconds since 1970; 0 without TLS.",
+                       [certificates] {
+                         if (!certificates) return 0.0;
+                         return static_cast<double>(certificates->current()->expires_at());
+                       });
+  registry.AddComputed(
+      Kind::kCounter, kReloads, kHelp,
+      [certificates] { return certificates ? static_cast<double>(certificates->reloads()) : 0.0; },
+      {{"result", "used"}});
+  registry.AddComputed(Kind::kCounter, kReloads, kHelp,
+                       [certificates] {
+                         return certificates ? static_cast<double>(certificates->failed_reloads())
+                                             : 0.0;
+                       },
+                       {{"result", "failed"}});
+}
+
+void RegisterClientLimits(metrics::Registry& registry, const http::ClientLimits& limits) {
+  constexpr const char* kRefused = "queen_http_client_refusals_total";
+  constexpr const char* kHelp =
+      "What was refused because its client is over a limit, by the limit.";
+  registry.AddComputed(Kind::kCounter, kRefused, kHelp,
+                       [&limits] { return static_cast<double>(limits.refused_requests()); },
+                       {{"limit", "requests"}});
+  registry.AddComputed(Kind::kCounter, kRefused, kHelp,
+                       [&limits] { return static_cast<double>(limits.refused_bytes()); },
+                       {{"limit", "bytes"}});
+  registry.AddComputed(Kind::kCounter, kRefused, kHelp,
+                       [&limits] { return static_cast<double>(limits.refused_connections()); },
+                       {{"limit", "connections"}});
+  registry.AddComputed(Kind::kGauge, "queen_http_clients_limited",
+                       "Clients whose requests are counted against a limit.",
+                       [&limits] { return static_cast<double>(limits.clients()); });
+}
+
+void RegisterAudit(metrics::Registry& registry, const admin::AuditTrail& audit) {
+  constexpr const char* kEntries = "queen_audit_entries_total";
+  constexpr const char* kHelp = "Entries of the audit trail, by whether they are in its table.";
+  registry.AddComputed(Kind::kCounter, kEntries, kHelp,
+                       [&audit] { return static_cast<double>(audit.stored()); },
+                       {{"result", "stored"}});
+  registry.AddComputed(Kind::kCounter, kEntries, kHelp,
+                       [&audit] { return static_cast<double>(audit.dropped()); },
+                       {{"result", "dropped"}});
+  registry.AddComputed(Kind::kGauge, "queen_audit_entries_waiting",
+                       "Entries of the audit trail that are not in its table yet.",
+                       [&audit] { return static_cast<double>(audit.waiting()); });
+}
+
 void RegisterDelivered(metrics::Registry& registry, const state::DeliveredIndex& delivered) {
   constexpr const char* kLookups = "queen_delivered_lookups_total";
   constexpr const char* kHelp = "Acked messages looked for in the index of delivered ones.";

@@ -30,13 +30,16 @@ constexpr const char* kConnectionsHelp =
     "closed to make room for another.";
 constexpr const char* kTimeouts = "queen_http_timeouts_total";
 constexpr const char* kTimeoutsHelp =
-    "Times a client was too slow: idle between requests, sending a request, uploading a body, "
+    "Times a client was too slow: handshaking, idle between requests, sending a request, uploading "
+    "a body, "
     "taking a reply.";
 constexpr const char* kItemsWaiting = "queen_engine_items_waiting";
 constexpr const char* kItemsWaitingHelp = "Messages and acks on their way to PostgreSQL.";
 constexpr const char* kChecks = "queen_pop_checks_total";
 constexpr const char* kChecksHelp =
     "Times the database was asked whether a partition has something, by the answer.";
+constexpr const char* kHandshakes = "queen_tls_handshakes_total";
+constexpr const char* kHandshakesHelp = "TLS handshakes of clients, by how they ended.";
 constexpr const char* kLanes = "queen_lane_lookups_total";
 constexpr const char* kLanesHelp =
     "Leases and acks that asked for a lane in memory, and whether it was there.";
@@ -63,6 +66,16 @@ constexpr auto kRows = std::to_array<Row>({
      [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.refused); }},
     {Kind::kCounter, kConnections, kConnectionsHelp, "result", "gave_way",
      [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.given_way); }},
+    {Kind::kCounter, kHandshakes, kHandshakesHelp, "result", "full",
+     [](const WorkerSnapshot& s) {
+       return static_cast<int64_t>(s.http.handshakes - s.http.handshakes_resumed);
+     }},
+    {Kind::kCounter, kHandshakes, kHandshakesHelp, "result", "resumed",
+     [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.handshakes_resumed); }},
+    {Kind::kCounter, kHandshakes, kHandshakesHelp, "result", "failed",
+     [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.handshake_failures); }},
+    {Kind::kCounter, kTimeouts, kTimeoutsHelp, "kind", "handshake",
+     [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.handshake_timeouts); }},
     {Kind::kCounter, kTimeouts, kTimeoutsHelp, "kind", "idle",
      [](const WorkerSnapshot& s) { return static_cast<int64_t>(s.http.idle_timeouts); }},
     {Kind::kCounter, kTimeouts, kTimeoutsHelp, "kind", "request",
@@ -179,7 +192,7 @@ Workers::Workers(metrics::Registry& registry) {
   }
   registry.AddCollected(Kind::kGauge, kSlots, kSlotsHelp, [this](const metrics::Emit& emit) {
     for (size_t worker = 0; worker < size(); ++worker) {
-      const pg::Slots::Counts slots = Get(worker).slots;
+      const pg::Storage::Counts slots = Get(worker).slots;
       const std::string name = std::to_string(worker);
       emit({{"worker", name}, {"state", "total"}}, slots.total);
       emit({{"worker", name}, {"state", "up"}}, slots.up);

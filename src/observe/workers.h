@@ -11,14 +11,14 @@
 
 #include "http/counters.h"
 #include "metrics/registry.h"
-#include "pg/slots.h"
+#include "pg/storage.h"
 #include "sidecar/sidecar.h"
 
 namespace queen::observe {
 
 struct WorkerSnapshot {
   http::Counters http;
-  pg::Slots::Counts slots;
+  pg::Storage::Counts slots;
   std::array<sidecar::OperationStats, sidecar::kOperationCount> batches{};
   bool database_up = false;
   int64_t push_items_waiting = 0;

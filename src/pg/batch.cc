@@ -8,4 +8,12 @@ BatchResult NotSent(Status status) {
   return result;
 }
 
+BatchResult Unread(const Status& why) {
+  BatchResult result;
+  result.outcome = Outcome::kUnknown;
+  result.sent = true;
+  result.status = Status(Code::kOutcomeUnknown, why.message());
+  return result;
+}
+
 }  // namespace queen::pg

@@ -79,4 +79,7 @@ using BatchCallback = UniqueFunction<void(BatchResult)>;
 // A batch that was never sent.
 BatchResult NotSent(Status status);
 
+// A batch that was carried out, whose answer cannot be understood: what it did is not known.
+BatchResult Unread(const Status& why);
+
 }  // namespace queen::pg

@@ -14,9 +14,8 @@
 //   Close, in any state ---> kClosed
 //
 // What it promises:
-//   1. A batch is one transaction: its Parse, Bind and Execute messages and one Sync leave
-//   together,
-//      and the answer is given only when the Sync's own has arrived, because the commit happens
+//   1. A batch is one transaction. Its Parse, Bind and Execute messages and one Sync leave
+//      together. The batch is answered when the answer of the Sync has arrived: the commit happens
 //      there and may still fail.
 //   2. Every callback runs exactly once, never inside Execute, and answers come in the order of
 //      Execute. When a connection is lost the listener hears of it first, then the batches end:

@@ -6,10 +6,8 @@
 //   open --Close--> draining (takes no batch; closes each connection after its last answer)
 //                   --> closed (done runs)
 //
-// Belongs to the loop's thread. Callbacks run on it, and except for the destructor's never inside a
-// call to this class; they may call Execute and Close, but only Close's `done` may destroy it. A
-// connection that cannot be made (max_connections reached, 53300) stays in its backoff while the
-// others work.
+// Belongs to the loop's thread. A connection that cannot be made (max_connections reached, 53300)
+// stays in its backoff while the others work.
 #pragma once
 
 #include <memory>
@@ -20,50 +18,27 @@
 #include "pg/connect_options.h"
 #include "pg/connection.h"
 #include "pg/connection_log.h"
+#include "pg/storage.h"
 
 namespace queen::pg {
 
-class Slots final : private Connection::Listener {
+class Slots final : public Storage, private Connection::Listener {
  public:
-  struct Events {
-    // Slot `slot` takes a batch: after connecting (behind on_up) and after each answer.
-    UniqueFunction<void(int slot)> on_free;
-    UniqueFunction<void(int slot)> on_up;
-    // Lost. Runs before the callbacks of the batches it had in flight.
-    UniqueFunction<void(int slot, const Status& reason)> on_down;
-  };
-  struct Counts {
-    int total = 0;
-    int up = 0;
-    int busy = 0;  // up, with a batch in flight
-    int free = 0;  // up, takes a batch
-  };
-  static constexpr int kNone = -1;
-
   // REQUIRES: options.Validate() is ok, count > 0, pipeline_depth > 0
   Slots(Loop& loop, const ConnectOptions& options, int count, int pipeline_depth = 1);
-  // Without Close: cuts the connections; batches in flight end kUnknown, before this returns.
-  ~Slots();
+  ~Slots() override;
 
-  // Begins to connect. Once.
-  void Start(Events events);
-
-  // The free slot with the fewest batches, or kNone.
-  int FindFree() const;
+  void Start(Events events) override;
+  int FindFree() const override;
   bool IsFree(int slot) const;
 
-  // Sends on that slot, or on the one FindFree gives. When it cannot take it the callback gets
-  // kFailure with `sent` false: kShuttingDown after Close, kDatabaseUnavailable when the slot (no
-  // slot) is up, kOverloaded when it is (all are) busy, kPayloadTooLarge above Batch::kBytesMax.
-  void Execute(Batch batch, BatchCallback callback);
+  void Execute(Batch batch, BatchCallback callback) override;
+  // As Execute, on that slot.
   void ExecuteOn(int slot, Batch batch, BatchCallback callback);
-
-  // Takes no more batches, waits for those in flight, closes, then runs `done` on the loop. Call
-  // Loop::Stop not before that. Once.
-  void Close(UniqueFunction<void()> done);
+  void Close(UniqueFunction<void()> done) override;
 
   bool closing() const { return closing_; }
-  Counts counts() const;
+  Counts counts() const override;
   // Why the last attempt to connect failed; ok() when none did since the last success.
   const ConnectFailure& last_failure() const { return last_failure_; }
   // For tests and diagnostics.

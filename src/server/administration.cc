@@ -15,6 +15,7 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
   intervals.dead_letter_days = config.sweep.dead_letter_days;
   intervals.early_group_days = config.sweep.early_group_days;
   intervals.metrics_days = config.sweep.metrics_days;
+  intervals.audit_days = config.sweep.audit_days;
   // A batch is in doubt from the end of its connection on, which comes this late at most.
   intervals.batch_age_s =
       std::max(intervals.batch_age_s, 3 * config.database.in_flight_deadline_ms / 1'000);
@@ -26,7 +27,8 @@ admin::SweepIntervals IntervalsOf(const config::Config& config) {
 Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
                              const config::Config& config, state::QueueCapacity& capacity,
                              state::Maintenance& maintenance, const admin::BrokerName& name,
-                             const Gather& gather, observe::Metrics& metrics)
+                             const Gather& gather, observe::Metrics& metrics,
+                             auth::Authority* authority)
     : pool(loop, connect, config.database.pool_size),
       sweeper(pool, IntervalsOf(config)),
       queue_watch(pool, capacity),
@@ -36,17 +38,22 @@ Administration::Parts::Parts(Loop& loop, const pg::ConnectOptions& connect,
                     [&loop, gather](UniqueFunction<void(const admin::BrokerSample&)> done) {
                       gather(loop, std::move(done));
                     }),
-      database_watch(pool, metrics.queues, metrics.database, [&metrics] { metrics.Sample(); }) {}
+      database_watch(pool, metrics.queues, metrics.database, [&metrics] { metrics.Sample(); }),
+      token_watch(authority == nullptr ? nullptr
+                                       : std::make_unique<admin::TokenWatch>(pool, *authority)) {}
 
 Administration::Administration(const config::Config& config, state::QueueCapacity& capacity,
                                state::Maintenance& maintenance, admin::BrokerName name,
-                               Gather gather, observe::Metrics& metrics)
+                               Gather gather, observe::Metrics& metrics, auth::Authority* authority,
+                               admin::AuditTrail& audit)
     : config_(config),
       capacity_(capacity),
       maintenance_(maintenance),
       name_(std::move(name)),
       gather_(std::move(gather)),
-      metrics_(metrics) {}
+      metrics_(metrics),
+      authority_(authority),
+      audit_(audit) {}
 
 Administration::~Administration() { assert(!thread_.joinable()); }
 
@@ -55,7 +62,8 @@ void Administration::Start(const pg::ConnectOptions& connect) {
   thread_ = std::thread([this, &ready, &connect] {
     loop_.Post([this, &ready, &connect] {
       parts_ = std::make_unique<Parts>(loop_, connect, config_, capacity_, maintenance_, name_,
-                                       gather_, metrics_);
+                                       gather_, metrics_, authority_);
+      if (parts_->token_watch) parts_->token_watch->Start();
       ready.set_value();
     });
     loop_.Run();
@@ -75,7 +83,9 @@ void Administration::DatabaseReady(UniqueFunction<void()> known) {
     parts_->queue_watch.Start();
     parts_->stats_job.Start();
     parts_->metrics_flush.Start();
+    audit_.Start(parts_->pool);
     parts_->database_watch.Start();
+    if (parts_->token_watch) parts_->token_watch->DatabaseReady();
   });
 }
 
@@ -93,12 +103,15 @@ void Administration::StopSweeps() {
     parts_->maintenance_watch.Stop();
     parts_->stats_job.Stop();
     parts_->database_watch.Stop();
+    if (parts_->token_watch) parts_->token_watch->Stop();
   });
 }
 
 void Administration::FinishMetrics(UniqueFunction<void()> done) {
-  loop_.Post(
-      [this, done = std::move(done)]() mutable { parts_->metrics_flush.Finish(std::move(done)); });
+  loop_.Post([this, done = std::move(done)]() mutable {
+    parts_->metrics_flush.Finish(
+        [this, done = std::move(done)]() mutable { audit_.Finish(std::move(done)); });
+  });
 }
 
 void Administration::Stop() {

@@ -14,24 +14,25 @@ std::string MakeBanner(const BannerFacts& facts) {
   return fmt::format(
       "\nQueen {} is ready at {}\n"
       "  data  {}\n"
-      "  push  curl -X POST {}/api/v1/push -d "
+      "  push  {} -X POST {}/api/v1/push -d "
       "'{{\"items\":[{{\"queue\":\"hello\",\"payload\":{{\"text\":\"Hello, Queen\"}}}}]}}'\n"
-      "  pop   curl '{}/api/v1/pop/queue/hello?autoAck=true'\n"
+      "  pop   {} '{}/api/v1/pop/queue/hello?autoAck=true'\n"
       "  psql  {}\n\n",
-      facts.version, facts.url, facts.data, facts.url, facts.url, facts.psql);
+      facts.version, facts.url, facts.data, facts.curl, facts.url, facts.curl, facts.url,
+      facts.psql);
 }
 
-std::string LocalUrl(const std::string& hosts, int port) {
+std::string LocalUrl(std::string_view scheme, const std::string& hosts, int port) {
   constexpr std::array<std::string_view, 5> kReachedAsLocalhost = {"0.0.0.0", "::", "127.0.0.1",
                                                                    "::1", "localhost"};
   std::string first;
   for (const std::string& host : SplitCommaList(hosts)) {
     if (std::ranges::find(kReachedAsLocalhost, host) != kReachedAsLocalhost.end()) {
-      return fmt::format("http://localhost:{}", port);
+      return fmt::format("{}://localhost:{}", scheme, port);
     }
     if (first.empty()) first = host.find(':') == std::string::npos ? host : "[" + host + "]";
   }
-  return fmt::format("http://{}:{}", first, port);
+  return fmt::format("{}://{}:{}", scheme, first, port);
 }
 
 }  // namespace queen::server

@@ -3,20 +3,22 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace queen::server {
 
 struct BannerFacts {
   std::string version;
   std::string url;
-  std::string data;  // where the messages are
-  std::string psql;  // the command that shows them
+  std::string curl = "curl";  // with what it needs to trust the broker
+  std::string data;           // where the messages are
+  std::string psql;           // the command that shows them
 };
 
 // Ends with an empty line.
 std::string MakeBanner(const BannerFacts& facts);
 
 // The URL for somebody on this machine, when the broker listens on `hosts` (HOST).
-std::string LocalUrl(const std::string& hosts, int port);
+std::string LocalUrl(std::string_view scheme, const std::string& hosts, int port);
 
 }  // namespace queen::server

@@ -32,7 +32,7 @@ BrokerSample SampleOf(const sidecar::Shards::Shard& shard, int64_t asked_micros)
     const sidecar::OperationStats& stats = scheduler.stats(kOperations[i]);
     sample.calls[i] = {stats.count, stats.items, stats.total_micros};
   }
-  const pg::Slots::Counts slots = scheduler.slots();
+  const pg::Storage::Counts slots = scheduler.slots();
   sample.of(Gauge::kSlotsBusy) = slots.busy;
   sample.of(Gauge::kSlotsTotal) = slots.total;
   sample.of(Gauge::kWaitingPolls) = static_cast<double>(sidecar.pop().waiting());

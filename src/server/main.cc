@@ -15,6 +15,7 @@
 #include "server/migrate_command.h"
 #include "server/server.h"
 #include "server/signals.h"
+#include "server/token_command.h"
 
 namespace queen {
 namespace {
@@ -55,6 +56,8 @@ int Main(int argc, char** argv) {
       return Serve(parsed.config);
     case config::Command::kMigrate:
       return server::RunMigrate(parsed.config, parsed.migrate);
+    case config::Command::kToken:
+      return server::RunToken(parsed.config, parsed.token);
     case config::Command::kOther:
       break;
     case config::Command::kBench:

@@ -15,15 +15,18 @@
 #include "config/version.h"
 #include "observe/process.h"
 #include "pg/connection_log.h"
+#include "server/authentication.h"
 #include "server/banner.h"
 #include "server/broker_sample.h"
 #include "server/embedded_options.h"
+#include "tls/self_signed.h"
 
 namespace queen::server {
 namespace {
 
 constexpr int kExitFault = 1;
 constexpr int64_t kReadyCheckMs = 10;
+constexpr int64_t kCertificateCheckMs = 1'000;
 constexpr int64_t kLastSpansMsMax = 5'000;
 
 std::string HostName() {
@@ -44,11 +47,16 @@ Server::Server(const config::Config& config)
 Server::~Server() = default;
 
 Status Server::Open() {
+  QUEEN_RETURN_IF_ERROR(CheckNobodyIsLetInUnasked(config_));
+  Result<std::unique_ptr<auth::Authority>> authority = MakeAuthority(config_);
+  if (!authority.ok()) return authority.status();
+  shared_.authority = *std::move(authority);
   // First, so that a start refused for its port leaves nothing behind.
   auto acceptor =
       http::Acceptor::Listen(config_.http.host, static_cast<uint16_t>(config_.http.port));
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(*acceptor);
+  if (config_.tls.is_on()) QUEEN_RETURN_IF_ERROR(OpenTls());
   if (config_.cluster.is_on()) QUEEN_RETURN_IF_ERROR(OpenCluster());
   std::string conninfo;
   if (config_.uses_embedded()) {
@@ -62,7 +70,8 @@ Status Server::Open() {
   QUEEN_RETURN_IF_ERROR(connect_.Validate());
   connect_.log = std::make_shared<pg::ConnectionLog>(connect_.Describe());
   shared_.connection_log = connect_.log;
-  return config_.buffer.is_on() ? OpenBuffer() : Status::Ok();
+  if (config_.buffer.is_on()) QUEEN_RETURN_IF_ERROR(OpenBuffer());
+  return shared_.audit.Open();
 }
 
 Status Server::OpenBuffer() {
@@ -95,6 +104,31 @@ Status Server::OpenCluster() {
   return Status::Ok();
 }
 
+Status Server::OpenTls() {
+  const config::Tls& tls = config_.tls;
+  tls::Files files{.certificate = tls.certificate,
+                   .key = tls.key,
+                   .client_ca = tls.client_ca,
+                   .client_certificate_required = tls.client_certificate == "required"};
+  if (tls.self_signed) {
+    tls::SelfSignedOptions options;
+    options.names.push_back(HostName());
+    const auto made = tls::KeepSelfSigned(config_.embedded.data_dir + "/tls", options);
+    if (!made.ok()) return made.status();
+    files.certificate = made->certificate;
+    files.key = made->key;
+    curl_ = "curl --cacert " + files.certificate;
+  }
+  auto opened = tls::Certificates::Open(std::move(files));
+  if (!opened.ok()) return opened.status();
+  shared_.certificates = *std::move(opened);
+  if (shared_.certificates->current()->expires_at() <= WallMicros() / 1'000'000) {
+    log::Warn("the TLS certificate has expired",
+              {{"subject", shared_.certificates->current()->subject()}});
+  }
+  return Status::Ok();
+}
+
 int Server::Run() {
   loop_.Post([this] { Begin(); });
   loop_.Run();
@@ -114,8 +148,9 @@ void Server::Begin() {
       [this](Loop& here, UniqueFunction<void(const admin::BrokerSample&)> done) {
         GatherBrokerSample(shared_, here, std::move(done));
       },
-      shared_.metrics);
+      shared_.metrics, shared_.authority.get(), shared_.audit);
   administration_->Start(connect_);
+  if (shared_.authority) shared_.authority->Start();
   shared_.admin = &administration_->pool();
   shared_.stats_job = &administration_->stats_job();
   RegisterMetrics();
@@ -131,6 +166,11 @@ void Server::Begin() {
     shared_.cluster->Start(shared_.shards, [this] { administration_->LookAtSettings(); });
   }
   acceptor_->Start(std::move(connections));
+  if (shared_.certificates) {
+    certificate_check_ =
+        std::make_unique<Timer>(loop_, [this] { shared_.certificates->Refresh(); });
+    certificate_check_->Start(kCertificateCheckMs, kCertificateCheckMs);
+  }
   Report("listening", {{"url", acceptor_->url()},
                        {"workers", config_.server.workers},
                        {"version", config::Version()}});
@@ -150,6 +190,9 @@ void Server::RegisterMetrics() {
   registry.AddComputed(metrics::Kind::kGauge, "queen_database_up",
                        "1 while every worker commits to PostgreSQL.",
                        [this] { return shared_.AllUp() ? 1.0 : 0.0; });
+  observe::RegisterTls(registry, shared_.certificates);
+  observe::RegisterAudit(registry, shared_.audit);
+  observe::RegisterClientLimits(registry, shared_.client_limits);
   if (shared_.buffer) observe::RegisterBuffer(registry, *shared_.buffer);
   if (shared_.cluster) observe::RegisterCluster(registry, *shared_.cluster);
 }
@@ -229,10 +272,12 @@ void Server::ApplyMaintenance(const state::MaintenanceFlags& flags) {
 void Server::CheckReady() {
   if (!shared_.AllUp()) return;
   ready_check_.reset();
-  const BannerFacts facts{.version = std::string(config::Version()),
-                          .url = LocalUrl(config_.http.host, acceptor_->port()),
-                          .data = DescribeData(),
-                          .psql = connect_.PsqlCommand()};
+  const BannerFacts facts{
+      .version = std::string(config::Version()),
+      .url = LocalUrl(config_.tls.is_on() ? "https" : "http", config_.http.host, acceptor_->port()),
+      .curl = curl_,
+      .data = DescribeData(),
+      .psql = connect_.PsqlCommand()};
   Report("ready", {{"url", facts.url}, {"data", facts.data}, {"psql", facts.psql}});
   if (for_people_) Say(MakeBanner(facts));
 }
@@ -270,6 +315,7 @@ void Server::ShutDown() {
   stop_by_ms_ = SteadyMillis() + config_.server.shutdown_timeout_ms;
   shared_.draining = true;
   ready_check_.reset();
+  certificate_check_.reset();
   acceptor_->Stop();
   if (schema_) schema_->Stop();
   administration_->StopSweeps();
@@ -296,8 +342,10 @@ void Server::CloseSidecars() {
 // Nothing is done any more, and what was done is written down.
 void Server::StopThreads() {
   administration_->Stop();  // it answers through the workers
+  if (shared_.authority) shared_.authority->Stop();
   for (const auto& worker : workers_) worker->Stop();
   for (const auto& worker : workers_) worker->Join();
+  shared_.audit.Close();
   StopTracing();
 }
 

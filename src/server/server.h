@@ -39,6 +39,7 @@ class Server {
  private:
   Status OpenBuffer();
   Status OpenCluster();
+  Status OpenTls();
   void Begin();
   void RegisterMetrics();
   void OnDatabaseStarted(const Status& status);
@@ -73,7 +74,9 @@ class Server {
   std::unique_ptr<Administration> administration_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<SchemaKeeper> schema_;
-  std::unique_ptr<Timer> ready_check_;  // until the first time everything is up
+  std::unique_ptr<Timer> ready_check_;        // until the first time everything is up
+  std::unique_ptr<Timer> certificate_check_;  // with TLS only
+  std::string curl_ = "curl";                 // how a person on this machine calls it
   std::unique_ptr<Signals> signals_;
   bool shutting_down_ = false;
   int64_t stop_by_ms_ = 0;  // of the steady clock, while shutting down

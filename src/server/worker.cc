@@ -1,10 +1,16 @@
 #include "server/worker.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <future>
 
 #include "admin/queue_manager.h"
 #include "api/routes.h"
+#include "auth/authenticator.h"
+#include "base/clock.h"
 #include "base/comma_list.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -13,6 +19,8 @@
 #include "observe/observed_engine.h"
 #include "observe/traced_engine.h"
 #include "pg/connection_log.h"
+#include "pg/slots.h"
+#include "server/authentication.h"
 #include "server/lane_belief.h"
 #include "server/shared_state.h"
 #include "sidecar/family_pops.h"
@@ -21,6 +29,7 @@ namespace queen::server {
 namespace {
 
 constexpr size_t kDeliveredMessagesMax = 500'000;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int64_t kTickMs = 20;
 constexpr int64_t kPublishQueuesMs = 500;
 
@@ -31,6 +40,7 @@ http::Settings HttpSettings(const config::Config& config) {
   settings.limits.connections_max = config.http.connections_max;
   settings.limits.request_bytes_max = static_cast<size_t>(config.http.request_bytes_max);
   settings.limits.reply_bytes_max = static_cast<size_t>(config.http.reply_bytes_max);
+  settings.limits.handshake_timeout_ms = config.tls.handshake_timeout_ms;
   settings.limits.idle_timeout_ms = config.http.idle_timeout_ms;
   settings.limits.request_timeout_ms = config.http.request_timeout_ms;
   settings.limits.write_timeout_ms = config.http.write_timeout_ms;
@@ -40,7 +50,48 @@ http::Settings HttpSettings(const config::Config& config) {
   settings.limits.upload_grace_ms = config.http.upload_grace_ms;
   settings.allow_origins = SplitCommaList(config.http.cors_origins);
   settings.bulk_path = api::kPushPath;
+  for (const auth::Role role :
+       {auth::Role::kReadOnly, auth::Role::kReadWrite, auth::Role::kAdmin}) {
+    if (auth::RoleName(role) == config.tls.client_role) settings.certificate_role = role;
+  }
   return settings;
+}
+
+// The first encrypts, if there is one; all decrypt.
+std::vector<EncryptionKey> EncryptionKeysOf(const config::Encryption& encryption) {
+  std::vector<EncryptionKey> keys = ParseEncryptionKeys(encryption.keys).value();
+  const std::vector<EncryptionKey> old_keys = ParseEncryptionKeys(encryption.old_keys).value();
+  keys.insert(keys.end(), old_keys.begin(), old_keys.end());
+  return keys;
+}
+
+std::string MachineName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// Those the operator gives, those it listens under, and that of this machine.
+http::HostNames OurNames(const config::Http& http) {
+  std::vector<std::string> names = SplitCommaList(http.hosts);
+  for (std::string& host : SplitCommaList(http.host)) names.push_back(std::move(host));
+  if (const std::string machine = MachineName(); !machine.empty()) names.push_back(machine);
+  return http::HostNames(names);
+}
+
+admin::AuditTrail::Options AuditOptionsOf(const config::Config& config) {
+  admin::AuditTrail::Options options;
+  options.file = config.audit.file;
+  options.to_log = config.log.format == log::Format::kJson;
+  options.broker = fmt::format("{}:{}", MachineName(), config.http.port);
+  return options;
+}
+
+http::ClientLimits::Options ClientLimitsOf(const config::Http& http) {
+  http::ClientLimits::Options options;
+  options.requests_per_second = http.client_requests_per_second;
+  options.bytes_per_second = http.client_bytes_per_second;
+  options.connections_max = http.client_connections_max;
+  return options;
 }
 
 // Names in the ledger that no other process has, as far as randomness goes.
@@ -51,13 +102,15 @@ sidecar::OwnBrokers MakeOwnBrokers(int workers) {
   return {first, first + workers - 1};
 }
 
-sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, const pg::ConnectOptions& connect,
-                                         int index) {
+int SlotsOf(const config::Config& config) {
+  return std::max(2, config.sidecar.pool_size / config.server.workers);
+}
+
+sidecar::SidecarOptions SidecarOptionsOf(const Shared& shared, int index) {
   const config::Config& config = shared.config;
   sidecar::SidecarOptions options;
   options.buffer = shared.buffer.get();
-  options.connect = connect;
-  options.slots = std::max(2, config.sidecar.pool_size / config.server.workers);
+  options.slots = SlotsOf(config);
   options.own = shared.own_brokers;
   options.broker = shared.own_brokers.first + index;
   options.away_after_ms = config.buffer.after_ms;
@@ -113,6 +166,14 @@ void DescribeDisks(const Shared& shared, Loop& here, api::DisksDone done) {
     here.Post(
         [done = std::move(done), disks = std::move(disks)]() mutable { done(std::move(disks)); });
   });
+}
+
+std::function<Result<auth::IdentityRef>(std::optional<std::string_view>)> AuthenticateWith(
+    auth::Authenticator* authenticator) {
+  if (authenticator == nullptr) return {};
+  return [authenticator](std::optional<std::string_view> header) {
+    return authenticator->Authenticate(header, WallMicros() / kMicrosPerSecond);
+  };
 }
 
 observe::Tracing::Tracer TracerOf(const Shared& shared, int index) {
@@ -173,7 +234,10 @@ Shared::Shared(const config::Config& the_config)
                         metrics.registry)
                   : nullptr),
       delivered(kDeliveredMessagesMax),
-      cipher(ParseEncryptionKeys(the_config.encryption.keys).value()),
+      cipher(EncryptionKeysOf(the_config.encryption)),
+      audit(AuditOptionsOf(the_config)),
+      host_names(OurNames(the_config.http)),
+      client_limits(ClientLimitsOf(the_config.http)),
       own_brokers(MakeOwnBrokers(the_config.server.workers)),
       database_up(static_cast<size_t>(the_config.server.workers)) {
   shards.shards.resize(static_cast<size_t>(the_config.server.workers));
@@ -204,19 +268,23 @@ struct Worker::Parts {
   Parts(Shared& shared, int index, Loop& loop, const pg::ConnectOptions& connect,
         api::HealthSource health, Timer::Callback on_tick)
       : notices(shared.shards, loop),
-        sidecar(loop, SidecarOptionsOf(shared, connect, index), shared.delivered, shared.capacity,
-                shared.cipher, notices),
+        sidecar(loop, std::make_unique<pg::Slots>(loop, connect, SlotsOf(shared.config)),
+                SidecarOptionsOf(shared, index), shared.delivered, shared.capacity, shared.cipher,
+                notices),
         engine(shared.shards, loop, shared.delivered),
         observed(engine, {shared.metrics.operations, static_cast<size_t>(index)}, activity,
                  shared.delivered),
         traced(MakeTracedEngine(shared, index, observed)),
         families(loop, engine, sidecar),
         queue_manager(loop, *shared.admin, *shared.stats_job, shared.capacity, shared.maintenance),
+        authenticator(shared.authority ? std::make_unique<auth::Authenticator>(*shared.authority)
+                                       : nullptr),
         context{.engine = traced ? static_cast<sidecar::Engine&>(*traced) : observed,
                 .admin = queue_manager,
                 .loop = loop,
                 .health = std::move(health),
-                .producer_sub = {},
+                .authenticate = AuthenticateWith(authenticator.get()),
+                .open_to_network = IsOpenToTheNetwork(shared.config),
                 .start_span = StartSpanOf(shared, index),
                 .pop_paused = [&shared] { return shared.maintenance.pop(); },
                 .maintenance = [&shared] { return shared.CheckMaintenance(); },
@@ -234,13 +302,19 @@ struct Worker::Parts {
                     },
                 .disks = [&shared, &loop](
                              api::DisksDone done) { DescribeDisks(shared, loop, std::move(done)); },
-                .cipher = shared.cipher},
+                .cipher = shared.cipher,
+                .host_names = &shared.host_names,
+                .allow_origins = SplitCommaList(shared.config.http.cors_origins),
+                .client_limits = &shared.client_limits,
+                .audit = [&shared](const admin::AuditEntry& entry) { shared.audit.Record(entry); }},
         router(MakeRouter(context)),
         refusals(shared.metrics.refusals.Open(static_cast<size_t>(index), router)),
         drain_limit(loop, [this] { connections->Abort(); }),
         tick(loop, std::move(on_tick)) {
     tick.Start(0, kTickMs);
     http::Settings settings = HttpSettings(shared.config);
+    settings.certificates = shared.certificates;
+    settings.client_limits = &shared.client_limits;
     settings.on_refused = [this, &loop](const http::Response& response,
                                         const http::Connection& client) {
       refusals.OnRefused(response, client, loop.NowMillis());
@@ -260,6 +334,7 @@ struct Worker::Parts {
   const std::unique_ptr<observe::TracedEngine> traced;  // the API's, if there is one
   sidecar::FamilyPops families;
   admin::AsyncQueueManager queue_manager;
+  const std::unique_ptr<auth::Authenticator> authenticator;  // null: nobody is asked
   api::Context context;
   const http::Router router;
   observe::Refusals::Writer refusals;

@@ -14,16 +14,21 @@
 #include <vector>
 
 #include "admin/admin_pool.h"
+#include "admin/audit_trail.h"
 #include "admin/stats_job.h"
 #include "api/context.h"
+#include "auth/authority.h"
 #include "buffer/file_buffer.h"
 #include "cluster/cluster.h"
 #include "config/config.h"
+#include "http/client_limits.h"
 #include "http/connections.h"
+#include "http/host_names.h"
 #include "loop/loop.h"
 #include "observe/metrics.h"
 #include "observe/tracing.h"
 #include "sidecar/engine_router.h"
+#include "tls/certificates.h"
 
 namespace queen::server {
 
@@ -57,9 +62,14 @@ struct Shared {
   state::QueueCapacity capacity;
   state::Maintenance maintenance;
   const storage::PayloadCipher cipher;
-  const sidecar::OwnBrokers own_brokers;              // worker i is number first + i
-  admin::AdminPool* admin = nullptr;                  // set before the first worker starts
-  admin::StatsJob* stats_job = nullptr;               // likewise
+  mutable admin::AuditTrail audit;
+  const http::HostNames host_names;
+  mutable http::ClientLimits client_limits;
+  std::shared_ptr<tls::Certificates> certificates;  // opened before the first worker; null: no TLS
+  std::unique_ptr<auth::Authority> authority;  // made before anything starts; null: nobody is asked
+  const sidecar::OwnBrokers own_brokers;       // worker i is number first + i
+  admin::AdminPool* admin = nullptr;           // set before the first worker starts
+  admin::StatsJob* stats_job = nullptr;        // likewise
   std::shared_ptr<pg::ConnectionLog> connection_log;  // set before the first worker starts
   // Opened before the first worker starts; null: it is turned off.
   std::unique_ptr<buffer::FileBuffer> buffer;

@@ -268,6 +268,7 @@ void AckQueue::SendAppend(const std::shared_ptr<Batch>& batch) {
   for (const Batch::Row& row : batch->rows) {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
+  batch->sent_ms = loop_.NowMillis();
   scheduler_.Execute(*this, items,
                      pg::Batch(storage::append_lanes::kAckStatement,
                                storage::append_lanes::Encode(batch->appends)),
@@ -282,13 +283,13 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
   pause_ms_ = kPauseMs;
   const auto appended = storage::append_lanes::Decode(result.rows[0]);
   if (!appended.ok()) {
-    OnFailed(*batch, pg::NotSent(appended.status()), true);
+    OnFailed(*batch, pg::Unread(appended.status()), true);
     return;
   }
   for (Batch::Row& row : batch->rows) {
     if (row.append >= 0) {
       const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
-      AfterAppend(row, answer);
+      AfterAppend(row, answer, loop_.NowMillis() - batch->sent_ms);
       TakeAppended(lanes_, clock_, row.key->lane, answer, batch->generation);
     }
     if (row.again) {
@@ -301,12 +302,14 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
 }
 
 // What the append says of a row that was decided.
-void AckQueue::AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended) {
+void AckQueue::AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended,
+                           int64_t took_ms) {
   using engine::AppendState;
   switch (appended.state) {
     case AppendState::kWon:
       if (const auto& ready_at = appended.newest->ready_at_micros) {
-        row.ready_in_ms = std::max<int64_t>(0, (*ready_at - appended.now_micros + 999) / 1000);
+        const int64_t after_ms = (*ready_at - appended.now_micros) / 1000;
+        row.ready_in_ms = std::max<int64_t>(0, after_ms - took_ms);
       }
       break;
     case AppendState::kExpired:

@@ -76,6 +76,7 @@ class AckQueue final : public Scheduler::Source {
     std::vector<Row> rows;
     engine::AppendRequest appends;
     int64_t generation = 0;  // of the lanes, when they were decided
+    int64_t sent_ms = 0;     // the append
   };
 
   void SendFind();
@@ -94,7 +95,9 @@ class AckQueue final : public Scheduler::Source {
                 int64_t load, int64_t generation, const pg::BatchResult& result);
   void SendAppend(const std::shared_ptr<Batch>& batch);
   void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
-  static void AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended);
+  // `took_ms`: since the append was sent. PostgreSQL has read its clock in that time.
+  static void AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended,
+                          int64_t took_ms);
   void OnRow(Batch::Row& row);
   void OnFailed(Batch& batch, const pg::BatchResult& result, bool appended);
   // Tells the owner of the queue that the row's lease has ended.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <future>
 
+#include "pg/slots.h"
 #include "pg/testing/loop_thread.h"
 #include "pg/testing/postgres.h"
 #include "storage/migrator.h"
@@ -73,13 +74,14 @@ class FamilyPopsTest : public testing::Test {
     pg::testing::Postgres().Ask(
         "SELECT queue_id FROM queen.ensure_partitions(ARRAY['family.a'], ARRAY['p'])");
     SidecarOptions options;
-    options.connect = pg::testing::Postgres::Options();
     options.broker = 1;
     options.own = {1, 1};
     options.generation = &generation_;
     thread_.Call([&] {
-      sidecar_ = std::make_unique<Sidecar>(thread_.loop(), options, delivered_, capacity_, cipher_,
-                                           notices_);
+      auto slots = std::make_unique<pg::Slots>(thread_.loop(), pg::testing::Postgres::Options(),
+                                               options.slots);
+      sidecar_ = std::make_unique<Sidecar>(thread_.loop(), std::move(slots), options, delivered_,
+                                           capacity_, cipher_, notices_);
       families_ = std::make_unique<FamilyPops>(thread_.loop(), engine_, *sidecar_);
       sidecar_->Start();
     });

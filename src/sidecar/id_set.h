@@ -30,7 +30,7 @@ class IdSet {
     bool Contains(uint64_t hash) const;
     // Returns whether it was not there. REQUIRES: a slot is free
     bool Insert(uint64_t hash);
-    bool IsFull() const { return (count + 1) * 8 > slots.size() * 7; }
+    bool IsFull() const { return (size_t{count} + 1) * 8 > slots.size() * 7; }
     void Resize(size_t size);
   };
 

@@ -14,7 +14,8 @@ Result<std::vector<bool>> PutLoaded(engine::LaneCache& lanes, engine::DatabaseCl
   for (storage::load_lanes::Row& row : *loaded) {
     clock.Tell(row.now_micros);
     there[row.index] = true;
-    lanes.Put(asks[row.index].key, std::move(row), load, generation);
+    const engine::LaneKey key = asks[row.index].key;
+    lanes.Put(key, std::move(row), load, generation);
   }
   for (size_t i = 0; i < asks.size(); ++i) {
     if (!there[i]) lanes.Drop(asks[i].key);

@@ -9,9 +9,6 @@
 namespace queen::sidecar {
 namespace {
 
-// A lease that could not be given back by then has mostly run out by itself.
-constexpr int64_t kReleaseTriesForMs = 600'000;
-
 // What they take until the reply is made of them, and the reply itself.
 size_t BytesOf(const std::vector<Delivery>& deliveries) {
   size_t bytes = 0;
@@ -208,68 +205,20 @@ void PopStateMachine::GiveBack(const std::string& group, const Uuid& lease_id,
 // False: there are too many already, and the lease runs out.
 bool PopStateMachine::Release(PopGroup& group, PartitionId partition, int32_t group_id,
                               const Uuid& lease_id) {
-  if (release_.size() >= limits_.releases_max) return false;
-  ++group.open_pops;  // until it is given back
-  release_.push_back(
-      {&group, partition, group_id, lease_id, loop_.NowMillis() + kReleaseTriesForMs});
-  scheduler_.Wake();
-  return true;
+  const bool taken =
+      returns_.Add({partition, GroupId{group_id}}, lease_id,
+                   [this, &group, partition](bool over) { OnReturned(group, partition, over); });
+  if (taken) ++group.open_pops;  // until it is given back
+  return taken;
 }
 
-void PopStateMachine::SendRelease() {
-  std::deque<Given> waiting = std::move(release_);
-  release_.clear();
-  std::vector<Given> given;
-  pg::Int4Array partitions(waiting.size(), 4);
-  pg::Int4Array groups(waiting.size(), 4);
-  pg::UuidArray leases(waiting.size(), 16);
-  std::unordered_set<int64_t> taken;
-  for (const Given& lease : waiting) {
-    // One change of a (partition, group) per call.
-    if (given.size() == limits_.lease_rows_max ||
-        !taken.insert(KeyOf(lease.partition, *lease.group)).second) {
-      release_.push_back(lease);
-      continue;
-    }
-    given.push_back(lease);
-    partitions.Add(lease.partition.value);
-    groups.Add(lease.group_id);
-    leases.Add(lease.lease_id);
+void PopStateMachine::OnReturned(PopGroup& group, PartitionId partition, bool over) {
+  if (over) {
+    group.ring.Free(partition);
+    group.ring.Add(partition);
   }
-  pg::Params params(3);
-  params.Add(std::move(partitions)).Add(std::move(groups)).Add(std::move(leases));
-  const auto count = static_cast<int64_t>(given.size());
-  scheduler_.Execute(*this, count, pg::Batch(storage::kRelease, std::move(params)),
-                     [this, given = std::move(given)](const pg::BatchResult& result) {
-                       OnReleased(given, result);
-                     });
-}
-
-// What did not succeed is tried again after a growing pause. After an unknown end it may be done
-// already; then it is refused, which does no harm.
-void PopStateMachine::OnReleased(const std::vector<Given>& given, const pg::BatchResult& result) {
-  std::vector<bool> again(given.size(), !result.ok());
-  for (int row = 0; result.ok() && row < result.rows[0].rows(); ++row) {
-    const auto index = static_cast<size_t>(result.rows[0].Int4(row, 0)) - 1;
-    again[index] = result.rows[0].Text(row, 1) == "again";
-  }
-  bool any_again = false;
-  for (size_t i = 0; i < given.size(); ++i) {
-    const Given& lease = given[i];
-    if (again[i] && loop_.NowMillis() < lease.give_up_ms) {
-      release_.push_back(lease);
-      any_again = true;
-      continue;
-    }
-    if (!again[i]) {
-      lease.group->ring.Free(lease.partition);
-      lease.group->ring.Add(lease.partition);
-    }
-    Unblock(KeyOf(lease.partition, *lease.group));
-    DropUse(*lease.group);
-  }
-  release_pause_ms_ = any_again ? NextPause(release_pause_ms_) : 0;
-  if (any_again) release_pause_.Start(release_pause_ms_);
+  Unblock(KeyOf(partition, group));
+  DropUse(group);
 }
 
 }  // namespace queen::sidecar

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "sidecar/lane_answers.h"
+#include "sidecar/lease_answer.h"
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
 
@@ -15,94 +17,7 @@ constexpr int64_t kLoadMin = 100;
 constexpr int64_t kLoadMax = 400;
 // ... and of all lanes of a call together: what it lists stays below what is remembered.
 constexpr int64_t kLoadSumMax = 100'000;
-
-// What a lease call says of one candidate.
-struct LeaseAnswer {
-  enum class State {
-    kLeased,  // deliver what the outcome says
-    kNotNow,  // ask again in `ready_in_ms`
-    kEmpty,   // nothing is there
-    kGone,    // no such partition, queue or group
-    kFull,    // nothing more fits into the pop
-    kLarge,   // the first segment alone does not
-    kBusy,    // ask again after a pause: somebody else is changing the lane
-    kAgain,  // ask again at once: another caller was faster, or the first message was dead-lettered
-  };
-  State state = State::kAgain;
-  int64_t ready_in_ms = 0;  // kLeased: when the lease ends
-  std::string partition_name;
-};
-
-LeaseAnswer AnswerOf(const engine::LeaseOutcome& outcome, int64_t now_micros) {
-  using State = LeaseAnswer::State;
-  LeaseAnswer answer;
-  switch (outcome.state) {
-    case engine::LeaseState::kLeased:
-      answer.state = State::kLeased;
-      answer.ready_in_ms = outcome.lease_ms;
-      return answer;
-    case engine::LeaseState::kDeadHead:
-      answer.state = State::kAgain;
-      return answer;
-    case engine::LeaseState::kFull:
-      answer.state = State::kFull;
-      return answer;
-    case engine::LeaseState::kLarge:
-      answer.state = State::kLarge;
-      return answer;
-    case engine::LeaseState::kNotNow:
-      break;
-  }
-  if (outcome.found.state == engine::LaneState::kUnknown) {
-    answer.state = State::kAgain;
-  } else if (outcome.found.ready_at_micros) {
-    answer.state = State::kNotNow;
-    answer.ready_in_ms =
-        std::max<int64_t>(0, (*outcome.found.ready_at_micros - now_micros + 999) / 1000);
-  } else {
-    answer.state = State::kEmpty;
-  }
-  return answer;
-}
-
-// Whether the lease gives less than was asked for, and there may be more than the log lists.
-bool IsShort(const engine::LeaseOutcome& outcome, const engine::LogView& log,
-             const engine::LeaseRequest& request) {
-  const bool listed = log.known_end >= log.live_end && !log.open;
-  if (outcome.state != engine::LeaseState::kLeased || listed) return false;
-  const int64_t behind = outcome.end - outcome.cursor;
-  const int64_t rest = std::min(log.known_end, log.live_end) - outcome.cursor;
-  return outcome.messages < request.messages_left &&
-         outcome.found.settled.Count(behind, rest) == std::max<int64_t>(0, rest - behind);
-}
-
-// What the append says of a row that was decided.
-LeaseAnswer AfterAppend(LeaseAnswer answer, const engine::LeaseOutcome& outcome,
-                        const storage::append_lanes::Row& appended) {
-  using State = LeaseAnswer::State;
-  switch (appended.state) {
-    case engine::AppendState::kWon:
-      break;  // as decided
-    case engine::AppendState::kGone:
-      answer.state = State::kGone;
-      break;
-    case engine::AppendState::kBusy:
-      answer.state = State::kBusy;
-      break;
-    case engine::AppendState::kEarly:
-      answer.state = State::kNotNow;
-      answer.ready_in_ms =
-          std::max<int64_t>(1, (outcome.not_before_micros - appended.now_micros + 999) / 1000);
-      break;
-    case engine::AppendState::kLost:
-    case engine::AppendState::kExpired:
-    case engine::AppendState::kMoved:
-    case engine::AppendState::kStale:
-      answer.state = State::kAgain;
-      break;
-  }
-  return answer;
-}
+constexpr int64_t kPlantedAheadMicros = 3'600'000'000;
 
 }  // namespace
 
@@ -127,6 +42,7 @@ struct PopStateMachine::LeaseChunk {
   std::vector<LeaseRow> rows;
   engine::AppendRequest appends;
   int64_t generation = 0;  // of the lanes, when they were decided
+  int64_t sent_ms = 0;     // the last round trip began
   // The first partition of each pop whose first segment does not fit, and how many bytes it has.
   std::unordered_map<const Pop*, std::pair<PartitionId, int64_t>> large;
 };
@@ -270,7 +186,7 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
   chunk.appends = {};
   chunk.appends.broker = broker_;
   chunk.appends.sync = false;
-  const int64_t now = clock_.NowMicros();
+  const int64_t now = clock_.NowMicros() + (QUEEN_PLANTED(kTwoHolders) ? kPlantedAheadMicros : 0);
   const Pop* pop = nullptr;
   engine::LeaseRequest request;
   for (LeaseRow& row : chunk.rows) {
@@ -301,12 +217,12 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     // What is only believed, and what is more than is listed, is looked up once.
     const bool unsure = outcome.state == engine::LeaseState::kNotNow ||
                         (!loaded && IsShort(outcome, lane->log, request));
-    if (unsure && !row.load) {
+    if (unsure && !row.load && !QUEEN_PLANTED(kBelieved)) {
       row.load = true;
       if (loaded) row.answer.state = LeaseAnswer::State::kAgain;  // the first decision was another
       continue;
     }
-    row.answer = AnswerOf(outcome, now);
+    row.answer = AnswerOf(outcome, now, chunk.sent_ms);
     row.answer.partition_name = lane->partition_name;
     if (outcome.state == engine::LeaseState::kLeased) {
       request.messages_left -= outcome.messages;
@@ -316,7 +232,10 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     row.append = static_cast<int>(chunk.appends.lanes.size());
     engine::LaneAppend& append =
         chunk.appends.lanes.emplace_back(engine::AppendBehind(row.lane, *lane, *outcome.next));
-    if (outcome.not_before_micros > 0) append.not_before_micros = outcome.not_before_micros;
+    if (outcome.not_before_micros > 0 && !QUEEN_PLANTED(kTwoHolders)) {
+      append.not_before_micros = outcome.not_before_micros;
+    }
+    if (QUEEN_PLANTED(kSkipped) && request.auto_ack) ++append.next.cursor;
     append.log_end = outcome.log_end;
     if (outcome.lease_ms > 0) append.lease_ms = outcome.lease_ms;
     append.dead = outcome.dead;
@@ -337,6 +256,7 @@ void PopStateMachine::SendLeaseLoad(const std::shared_ptr<LeaseChunk>& chunk) {
     asks.push_back({row.lane, static_cast<int32_t>(messages)});
   }
   chunk->appends = {};
+  chunk->sent_ms = loop_.NowMillis();
   const int64_t load = lanes_.BeginLoad();
   pg::Batch batch(storage::load_lanes::kStatement, storage::load_lanes::Encode(asks));
   scheduler_.Execute(
@@ -373,6 +293,7 @@ void PopStateMachine::SendLeaseAppend(const std::shared_ptr<LeaseChunk>& chunk) 
     FinishLeases(chunk);
     return;
   }
+  chunk->sent_ms = loop_.NowMillis();
   scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()),
                      pg::Batch(storage::append_lanes::kLeaseStatement,
                                storage::append_lanes::Encode(chunk->appends)),
@@ -387,13 +308,13 @@ void PopStateMachine::OnLeased(const std::shared_ptr<LeaseChunk>& chunk,
   }
   const auto appended = storage::append_lanes::Decode(result.rows[0]);
   if (!appended.ok()) {
-    FailLeases(*chunk, pg::NotSent(appended.status()));
+    FailLeases(*chunk, pg::Unread(appended.status()));
     return;
   }
   for (LeaseRow& row : chunk->rows) {
     if (row.append < 0) continue;
     const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
-    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer);
+    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer, chunk->sent_ms);
     TakeAppended(lanes_, clock_, row.lane, answer, chunk->generation);
   }
   FinishLeases(chunk);
@@ -426,6 +347,7 @@ void PopStateMachine::FinishLeases(const std::shared_ptr<LeaseChunk>& chunk) {
   std::unordered_set<const Pop*> doubtful;
   for (LeaseRow& row : chunk->rows) {
     row.doubtful = EndLeasing(*row.pop->group, row.lane.partition);
+    if (QUEEN_PLANTED(kHeldBelieved)) row.doubtful = false;
     if (row.doubtful) doubtful.insert(row.pop.get());
   }
   for (const LeaseRow& row : chunk->rows) OnLeaseRow(*chunk, row);
@@ -518,13 +440,12 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const LeaseRow& row) {
   const PartitionId partition = row.lane.partition;
   PopGroup& group = *pop->group;
   const LeaseAnswer& answer = row.answer;
-  const int64_t now = loop_.NowMillis();
-  const auto hold = [&](int64_t ms, int64_t whole_end) {
+  const auto hold = [&](int64_t whole_end) {
     if (row.changes != group.changes)
       return;  // a seek or the like may have ended what this tells of
-    group.ring.Hold(partition, now + ms, whole_end);
+    group.ring.Hold(partition, answer.until_ms, whole_end);
     if (row.doubtful) group.ring.Push(partition);
-    SetTimer(now + ms);
+    SetTimer(answer.until_ms);
   };
   if (answer.state == State::kGone) {
     ForgetNames(group);
@@ -546,13 +467,17 @@ void PopStateMachine::OnLeaseRow(LeaseChunk& chunk, const LeaseRow& row) {
   }
   if (again) pop->again = true;
   if (answer.state == State::kBusy) pop->busy = true;
-  if (answer.state == State::kNotNow) hold(answer.ready_in_ms, 0);
+  if (answer.state == State::kNotNow && row.doubtful) {
+    group.ring.Add(partition);  // that was before what was announced since: it is asked again
+  } else if (answer.state == State::kNotNow) {
+    hold(0);
+  }
   if (answer.state != State::kLeased) return;
   pop->misses = 0;
   const engine::LeaseOutcome& lease = row.outcome;
   const bool whole = lease.whole && !row.doubtful;
   if (!pop->request.auto_ack) {
-    hold(answer.ready_in_ms, whole ? lease.end : 0);
+    hold(whole ? lease.end : 0);
   } else if (!whole) {
     group.ring.Add(partition);  // there may be more, and nobody holds it
   }

@@ -207,7 +207,8 @@ void PopStateMachine::OnResolved(PopGroup& group, const pg::BatchResult& result)
     return;
   }
   const bool same = group.round_forgotten == group.forgotten;
-  const ResolvedPage page = same ? TakePage(group, result.rows[0]) : ResolvedPage{};
+  const ResolvedPage page =
+      same ? TakePage(group, result.rows[0], group.page_sent_ms) : ResolvedPage{};
   if (!page.live) {  // the queue was deleted, or its ids forgotten: the next ones may be others
     if (same) ForgetNames(group);
     for (const PopPtr& pop : group.resolving) pop->resolve_round = group.rounds_begun + 1;
@@ -252,8 +253,8 @@ void PopStateMachine::EndRest(PopGroup& group) {
 }
 
 // One page of partitions goes into the ring.
-PopStateMachine::ResolvedPage PopStateMachine::TakePage(PopGroup& group, const pg::Rows& rows) {
-  const int64_t now = loop_.NowMillis();
+PopStateMachine::ResolvedPage PopStateMachine::TakePage(PopGroup& group, const pg::Rows& rows,
+                                                        int64_t sent_ms) {
   ResolvedPage page;
   for (int row = 0; row < rows.rows(); ++row) {
     if (rows.IsNull(row, 0)) {
@@ -266,7 +267,7 @@ PopStateMachine::ResolvedPage PopStateMachine::TakePage(PopGroup& group, const p
       group.ring.Free(partition);  // another broker may have ended the lease that holds it
       group.ring.Add(partition);
     } else {
-      group.ring.AddAt(partition, now + rows.Int8(row, 1));
+      group.ring.AddAt(partition, sent_ms + rows.Int8(row, 1) - 1);  // it was rounded up
     }
   }
   if (const auto due = group.ring.next_due_ms()) SetTimer(*due);

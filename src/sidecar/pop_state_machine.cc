@@ -1,11 +1,13 @@
 // The decisions: what a pop needs next, and what becomes of it. Waiting is in pop_wait.cc; the
 // round trips are in pop_resolve.cc (names, resolve), pop_tail.cc (what others did) and
-// pop_lease.cc (lease, fetch, release).
+// pop_lease.cc and pop_fetch.cc (lease, fetch).
 #include "sidecar/pop_state_machine.h"
 
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/planted.h"
+#include "sidecar/growing_pause.h"
 
 namespace queen::sidecar {
 namespace {
@@ -35,7 +37,8 @@ PopStateMachine::PopStateMachine(Loop& loop, Scheduler& scheduler, Lookups& name
       replies_(replies),
       peers_(peers),
       tail_(own),
-      release_pause_(loop, [this] { scheduler_.Wake(); }),
+      returns_(loop, scheduler, *this, lanes, clock,
+               {.waiting_max = limits.releases_max, .per_call_max = limits.lease_rows_max}, broker),
       timer_(loop, [this] { OnTimer(); }),
       background_(loop, [this] { OnBackground(); }) {}
 
@@ -250,6 +253,9 @@ void PopStateMachine::OnQueuesChanged() {
 
 void PopStateMachine::OnGroupChanged(PopGroup& group) {
   ++group.changes;
+  // A lease that is decided from a lane of before would lose, and other lanes of its pop would have
+  // been given less for it.
+  if (group.named()) lanes_.DropGroup(GroupId{group.group_id});
   ForgetNames(group);
   for (const PopPtr& pop : group.waiters) Unconfirm(*pop);
   for (const PopPtr& pop : group.lookers) Unconfirm(*pop);
@@ -268,6 +274,7 @@ void PopStateMachine::Forget() {
   for (const auto& chunk : std::exchange(decided_, {})) {
     FailLeases(*chunk, pg::NotSent(Status(Code::kDatabaseUnavailable)));
   }
+  returns_.Forget();
   tail_.Drop();
   queue_names_.clear();  // with the ids
   for (auto& [key, group] : groups_) {
@@ -275,6 +282,14 @@ void PopStateMachine::Forget() {
     group->backoff.Hurry(loop_.NowMillis());
   }
   SetTimer(loop_.NowMillis());
+}
+
+void PopStateMachine::OnUp() {
+  const int64_t now = loop_.NowMillis();
+  for (auto& [key, group] : groups_) {
+    if (group->awaited() && !IsComplete(*group)) group->backoff.Hurry(now);
+  }
+  SetTimer(now);
 }
 
 void PopStateMachine::StopWaiting() {
@@ -296,7 +311,7 @@ void PopStateMachine::SetPaused(bool paused) {
 void PopStateMachine::Shutdown() {
   timer_.Stop();
   background_.Stop();
-  release_pause_.Stop();
+  returns_.Shutdown();
   retries_.clear();
   std::vector<PopPtr> left;
   for (const auto& [ticket, pop] : pops_) left.push_back(pop);
@@ -376,7 +391,7 @@ void PopStateMachine::AdvanceWildcard(const PopPtr& pop) {
     return;
   }
   if (pop->confirmed) {
-    if (!AwaitClaims(pop)) Wait(pop);
+    if (!AwaitDoubted(pop) && !AwaitClaims(pop)) Wait(pop);
     return;
   }
   if (IsComplete(group) && pop->request.wait_ms >= kParkedFromMs) {
@@ -399,6 +414,7 @@ bool PopStateMachine::TakeCandidates(const PopPtr& pop) {
   if (pop->misses >= kMissesMax && !group.ring.empty()) {  // it tells of what others have taken
     pop->misses = 0;
     group.ring.Doubt(kDoubtMax);
+    group.doubted_upto = group.ring.hints_total();
     AwaitCheck(pop);
     return true;
   }
@@ -462,7 +478,7 @@ void PopStateMachine::Abandon(const PopPtr& pop, Result<PopResult> result) {
 
 // The pop's time is over while it is on its way. See rule 4.
 void PopStateMachine::OnOverdue(const PopPtr& pop) {
-  if (pop->MaySettleUnseen()) {
+  if (pop->MaySettleUnseen() && !QUEEN_PLANTED(kAnsweredEarly)) {
     pop->overdue = true;
   } else {
     Abandon(pop, OverdueAnswer(*pop));
@@ -499,14 +515,12 @@ void PopStateMachine::OnBatchFailed(const std::vector<PopPtr>& pops, std::deque<
                                                              {"group", pop->group->name},
                                                              {"error", result.status.message()}});
       Fail(pop, result.status);
-    } else if (settled && may_repeat) {
-      Pause(pop, stage);  // nobody else will be given them: read until it succeeds
     } else if (pop->overdue && !settled) {
       FinishOverdue(pop);
-    } else if (may_repeat && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
+    } else if (may_repeat && !settled && !scheduler_.AnyUp() && pop->request.wait_ms <= 0) {
       Fail(pop, Status(Code::kDatabaseUnavailable));
     } else if (may_repeat) {
-      Pause(pop, stage);
+      Pause(pop, stage);  // what is settled nobody else will be given: read until it succeeds
     } else {
       pop->alone = true;
       stage.push_back(pop);
@@ -536,7 +550,8 @@ void PopStateMachine::PauseWhole(const PopPtr& pop) {
 
 bool PopStateMachine::HasWork() const {
   return !naming_.empty() || !resolve_.empty() || MayLease() || !decided_.empty() ||
-         !fetch_.empty() || MayRelease() || tail_.HasWork() || MayCheck() || !reconcile_.empty();
+         !fetch_.empty() || returns_.HasWork() || tail_.HasWork() || MayCheck() ||
+         !reconcile_.empty();
 }
 
 void PopStateMachine::SendOne() {
@@ -547,7 +562,7 @@ void PopStateMachine::SendOne() {
     if (stage == 1 && !resolve_.empty()) return SendResolve();
     if (stage == 2 && MayLease()) return SendLease();
     if (stage == 3 && !fetch_.empty()) return SendFetch();
-    if (stage == 4 && MayRelease()) return SendRelease();
+    if (stage == 4 && returns_.HasWork()) return returns_.SendOne();
     if (stage == 5 && tail_.HasWork()) return SendTail();
     if (stage == 6 && MayCheck()) return SendCheck();
     if (stage == 7 && !reconcile_.empty()) return SendReconcile();

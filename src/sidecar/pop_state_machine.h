@@ -10,7 +10,7 @@
 //   check    whether partitions that were hinted at have something
 //   lease    leases the candidates of all its pops
 //   fetch    reads the segments that are not in the cache
-//   release  gives leases back whose client has gone
+//   return   gives leases back whose client has gone (lease_returns.h)
 //
 // Rules it keeps:
 //   1. A (partition, group) is in at most one lease in flight; later pops for it wait for that one.
@@ -35,12 +35,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "engine/database_clock.h"
 #include "engine/verbs.h"
 #include "loop/timer.h"
+#include "sidecar/lease_returns.h"
 #include "sidecar/lookups.h"
 #include "sidecar/peer_hints.h"
 #include "sidecar/pop_types.h"
@@ -148,6 +150,9 @@ class PopStateMachine final : public Scheduler::Source {
 
   // Hints and ids may be wrong: a connection was lost.
   void Forget();
+  // A connection is up again: what was forgotten is found out for those who wait, also where no
+  // connection was left to ask when it was forgotten.
+  void OnUp();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
   void StopWaiting();
   // The slots are closed: answers whatever is still on its way.
@@ -176,15 +181,7 @@ class PopStateMachine final : public Scheduler::Source {
   struct LeaseChunk;
   struct LeaseRow;
 
-  // A lease to give back.
-  struct Given {
-    PopGroup* group;
-    PartitionId partition;
-    int32_t group_id;
-    Uuid lease_id;
-    int64_t give_up_ms;  // then it is left to run out by itself
-  };
-
+  struct CheckAsk;
   struct CheckCall;
   struct ResolvedPage {
     bool live = false;  // the queue and the group are there
@@ -207,6 +204,7 @@ class PopStateMachine final : public Scheduler::Source {
   void AdvanceWildcard(const PopPtr& pop);
   bool TakeCandidates(const PopPtr& pop);
   bool Claim(PopGroup& group, PartitionId partition);
+  bool AwaitDoubted(const PopPtr& pop);
   bool AwaitClaims(const PopPtr& pop);
   void TryBehindClaims(PopGroup& group);
   void Wait(const PopPtr& pop);
@@ -251,7 +249,7 @@ class PopStateMachine final : public Scheduler::Source {
   void OnMade(const std::vector<std::vector<PopPtr>>& made, const pg::BatchResult& result);
   void SendResolve();
   void OnResolved(PopGroup& group, const pg::BatchResult& result);
-  ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows);
+  ResolvedPage TakePage(PopGroup& group, const pg::Rows& rows, int64_t sent_ms);
   void QueuePage(PopGroup& group);
   void EndRest(PopGroup& group);
   void FailRound(PopGroup& group, const Status& status);
@@ -278,12 +276,13 @@ class PopStateMachine final : public Scheduler::Source {
   bool MayCheck() const { return !check_.empty() && !check_in_flight_; }
   void SendCheck();
   void OnChecked(const CheckCall& call, const pg::BatchResult& result);
-  void OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows, int row);
+  void OnCheckRow(const CheckCall& call, const CheckAsk& ask, const pg::Rows& rows, int row);
   void ReleaseChecked(PopGroup& group);
   void FailPops(std::vector<PopPtr>& pops, const Status& status);
   void OnBackground();
   void SendReconcile();
-  void OnReconciled(PopGroup& group, int64_t forgotten, const pg::BatchResult& result);
+  void OnReconciled(PopGroup& group, int64_t forgotten, int64_t sent_ms,
+                    const pg::BatchResult& result);
   void SendLease();
   bool MayAsk(const Pop& pop) const;
   void StartOver(const PopPtr& pop);
@@ -322,9 +321,7 @@ class PopStateMachine final : public Scheduler::Source {
   void GiveBackDeliveries(const Pop& pop);
   void GiveBackDoubtful(Pop& pop);
   bool Release(PopGroup& group, PartitionId partition, int32_t group_id, const Uuid& lease_id);
-  bool MayRelease() const { return !release_.empty() && !release_pause_.IsActive(); }
-  void SendRelease();
-  void OnReleased(const std::vector<Given>& given, const pg::BatchResult& result);
+  void OnReturned(PopGroup& group, PartitionId partition, bool over);
 
   void SetDeadline(const PopPtr& pop, int64_t at_ms);
   void SetTimer(int64_t at_ms);
@@ -360,8 +357,8 @@ class PopStateMachine final : public Scheduler::Source {
   std::vector<PopGroup*> resting_;  // in the middle of a round that nobody waits for
   TailReader tail_;
   std::function<void(TailNews)> listener_;
-  std::unordered_set<PopGroup*> tail_waiters_;  // with pops or a round behind a read
-  std::deque<PopGroup*> check_;                 // with hints to ask about
+  std::set<PopGroup*, OlderGroup> tail_waiters_;  // with pops or a round behind a read
+  std::deque<PopGroup*> check_;                   // with hints to ask about
   bool check_in_flight_ = false;
   HasPendingStats has_pending_;
   std::deque<PopGroup*> reconcile_;
@@ -371,9 +368,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::deque<std::shared_ptr<LeaseChunk>> decided_;  // loaded, to be appended
   int leases_in_flight_ = 0;
   std::deque<PopPtr> fetch_;
-  std::deque<Given> release_;
-  int64_t release_pause_ms_ = 0;  // the last one after a release that failed
-  Timer release_pause_;
+  LeaseReturns returns_;
   size_t next_stage_ = 0;
 
   // Claimed: the (partition, group)s of all pops in lease_ or in a lease in flight (see KeyOf).

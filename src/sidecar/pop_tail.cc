@@ -33,6 +33,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/planted.h"
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
 
@@ -49,15 +50,17 @@ constexpr int64_t kPostponeMs = 100;        // then so late is asked about what 
 
 }  // namespace
 
+struct PopStateMachine::CheckAsk {
+  PopGroup* group;
+  PartitionId partition;
+  int64_t forgotten;  // of the group when this was sent: the ids may mean others since
+};
+
 // One call of has_pending_messages: row i is about asks[i].
 struct PopStateMachine::CheckCall {
-  struct Ask {
-    PopGroup* group;
-    PartitionId partition;
-    int64_t forgotten;  // of the group when this was sent: the ids may mean others since
-  };
-  std::vector<Ask> asks;
+  std::vector<CheckAsk> asks;
   std::vector<PopGroup*> groups;  // of the asks, each once
+  int64_t sent_ms = 0;
 };
 
 bool PopStateMachine::IsComplete(const PopGroup& group) const {
@@ -131,8 +134,7 @@ void PopStateMachine::OnTail(const pg::BatchResult& result) {
   const int64_t generation = tail_.generation();
   Result<std::vector<QueueNews>> news = tail_.End(result);
   if (tail_.generation() != generation) lanes_.Clear();  // not all was told
-  const std::unordered_set<PopGroup*> waiters = std::move(tail_waiters_);
-  tail_waiters_.clear();
+  const auto waiters = std::exchange(tail_waiters_, {});
   if (!news.ok()) {
     log::Debug("reading the tail of the ledger failed", {{"error", news.status().ToString()}});
     for (PopGroup* group : waiters) {
@@ -255,6 +257,17 @@ void PopStateMachine::AwaitCheck(const PopPtr& pop) {
   QueueCheck(*pop->group);
 }
 
+// What the ring had for a pop may just have become doubtful to another one. Whether it waits to
+// hear of that, before it is answered that there is nothing.
+bool PopStateMachine::AwaitDoubted(const PopPtr& pop) {
+  if (pop->request.wait_ms > 0) return false;  // parked instead
+  if (QUEEN_PLANTED(kDoubtUnheard)) return false;
+  if (pop->group->doubted_upto <= pop->group->hints_checked) return false;
+  pop->claims_upto = 0;  // others may claim what is there
+  AwaitCheck(pop);
+  return true;
+}
+
 void PopStateMachine::QueueCheck(PopGroup& group) {
   if (group.check_queued || (group.ring.hints() == 0 && group.checking.empty())) return;
   group.check_queued = true;
@@ -292,13 +305,14 @@ void PopStateMachine::SendCheck() {
   const size_t count = call->asks.size();
   pg::Int4Array partitions(count, 4);
   pg::Int4Array group_ids(count, 4);
-  for (const CheckCall::Ask& ask : call->asks) {
+  for (const CheckAsk& ask : call->asks) {
     partitions.Add(ask.partition.value);
     group_ids.Add(ask.group->group_id);
   }
   pg::Params params(2);
   params.Add(std::move(partitions)).Add(std::move(group_ids));
   check_in_flight_ = true;
+  call->sent_ms = loop_.NowMillis();
   scheduler_.Execute(*this, static_cast<int64_t>(count),
                      pg::Batch(storage::kHasPending, std::move(params)),
                      [this, call](const pg::BatchResult& result) { OnChecked(*call, result); });
@@ -308,7 +322,7 @@ void PopStateMachine::OnChecked(const CheckCall& call, const pg::BatchResult& re
   check_in_flight_ = false;
   for (PopGroup* group : call.groups) --group->checks_in_flight;
   if (!result.ok()) {
-    for (const CheckCall::Ask& ask : call.asks) {
+    for (const CheckAsk& ask : call.asks) {
       if (ask.forgotten != ask.group->forgotten) continue;
       ++ask.group->hints_checked;
       ask.group->ring.Hint(ask.partition);
@@ -321,8 +335,8 @@ void PopStateMachine::OnChecked(const CheckCall& call, const pg::BatchResult& re
   }
   const pg::Rows& rows = result.rows[0];
   for (int row = 0; row < rows.rows(); ++row) {
-    const CheckCall::Ask& ask = call.asks[static_cast<size_t>(rows.Int4(row, 0)) - 1];
-    if (ask.forgotten == ask.group->forgotten) OnCheckRow(*ask.group, ask.partition, rows, row);
+    const CheckAsk& ask = call.asks[static_cast<size_t>(rows.Int4(row, 0)) - 1];
+    if (ask.forgotten == ask.group->forgotten) OnCheckRow(call, ask, rows, row);
   }
   for (PopGroup* group : call.groups) ReleaseChecked(*group);
   for (PopGroup* group : call.groups) {
@@ -333,15 +347,18 @@ void PopStateMachine::OnChecked(const CheckCall& call, const pg::BatchResult& re
 }
 
 // What the database says of one partition goes into the ring.
-void PopStateMachine::OnCheckRow(PopGroup& group, PartitionId partition, const pg::Rows& rows,
+void PopStateMachine::OnCheckRow(const CheckCall& call, const CheckAsk& ask, const pg::Rows& rows,
                                  int row) {
+  PopGroup& group = *ask.group;
+  const PartitionId partition = ask.partition;
   ++group.hints_checked;
   ++has_pending_.checks;
   const bool pending = !rows.IsNull(row, 1) && rows.Bool(row, 1);
   ++(pending ? has_pending_.hits : has_pending_.misses);
   if (rows.IsNull(row, 1)) group.partitions.clear();  // it is gone, and may have come back
   if (!pending && !rows.IsNull(row, 2)) {
-    const int64_t at = loop_.NowMillis() + std::max<int64_t>(rows.Int8(row, 2), 1);
+    const int64_t at =
+        call.sent_ms + std::max<int64_t>(rows.Int8(row, 2) - 1, 0);  // it was rounded up
     group.ring.AddAt(partition, at);
     SetTimer(at);
     return;
@@ -424,17 +441,17 @@ void PopStateMachine::SendReconcile() {
   pg::Params params(4);
   params.Int4(group.queue_id).Int4(group.group_id).Int4(group.reconcile_after);
   params.Int4(limits_.resolve_page);
-  scheduler_.Execute(*this, 1, pg::Batch(storage::kResolve, std::move(params)),
-                     [this, &group, forgotten = group.forgotten](const pg::BatchResult& result) {
-                       OnReconciled(group, forgotten, result);
-                     });
+  scheduler_.Execute(
+      *this, 1, pg::Batch(storage::kResolve, std::move(params)),
+      [this, &group, forgotten = group.forgotten, sent_ms = loop_.NowMillis()](
+          const pg::BatchResult& result) { OnReconciled(group, forgotten, sent_ms, result); });
 }
 
-void PopStateMachine::OnReconciled(PopGroup& group, int64_t forgotten,
+void PopStateMachine::OnReconciled(PopGroup& group, int64_t forgotten, int64_t sent_ms,
                                    const pg::BatchResult& result) {
   group.reconciling = false;
   if (result.ok() && forgotten == group.forgotten) {
-    const ResolvedPage page = TakePage(group, result.rows[0]);
+    const ResolvedPage page = TakePage(group, result.rows[0], sent_ms);
     group.reconcile_after = page.next_after.value_or(0);
     if (!page.live) OnGroupChanged(group);
   }

@@ -148,6 +148,7 @@ struct PopGroup {
   std::vector<PopPtr> asking;
   std::vector<PopPtr> checking;
   int64_t hints_checked = 0;  // of ring.hints_total()
+  int64_t doubted_upto = 0;   // ... and up to here what was ready and has become doubtful
   bool check_queued = false;
   int checks_in_flight = 0;
   int64_t forgotten = 0;  // how often its names and ring were dropped
@@ -181,8 +182,10 @@ struct PopGroup {
   }
 };
 
-// What fails is tried again after a pause that grows.
-inline int64_t NextPause(int64_t last_ms) { return std::clamp<int64_t>(last_ms * 2, 1, 100); }
+// The one that was made first comes first: what happens does not depend on addresses.
+struct OlderGroup {
+  bool operator()(const PopGroup* a, const PopGroup* b) const { return a->number < b->number; }
+};
 
 // One number for a (partition, group). Not made of the group's id, which is forgotten when a
 // connection is lost, while leases are still claimed.

@@ -4,6 +4,7 @@
 // then, at growing intervals, the database is asked in its place (CheckGroup).
 #include <algorithm>
 
+#include "base/planted.h"
 #include "sidecar/pop_state_machine.h"
 
 namespace queen::sidecar {
@@ -131,7 +132,7 @@ bool PopStateMachine::IsServedHere(const PopGroup& group, PartitionId id) const 
 
 // At the end of the turn: whoever takes something in this turn has taken it by then.
 void PopStateMachine::OfferSoon(PopGroup& group) {
-  const bool wanted = group.awaited() && !group.ring.empty();
+  const bool wanted = group.awaited() && !group.ring.empty() && !QUEEN_PLANTED(kNobodyWoken);
   if (group.offers_soon || !(wanted || group.AnyPastClaims(loop_.NowMillis()))) return;
   group.offers_soon = true;
   Pin(group);

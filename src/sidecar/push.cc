@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/planted.h"
 #include "sidecar/answers.h"
 #include "storage/procedures.h"
 
@@ -339,7 +340,8 @@ void PushQueue::SendBatch() {
     const PartitionId id = *part.partition->id;
     for (size_t s = 0; s < part.work.segments.size(); ++s) {
       const PushSegment& segment = part.work.segments[s];
-      const auto [known_from, known_to] = KnownRange(*part.partition, segment);
+      auto [known_from, known_to] = KnownRange(*part.partition, segment);
+      if (QUEEN_PLANTED(kDuplicateTaken)) known_to = kSeqMax;
       params.Add(id, segment, known_from, known_to);
       batch->segments.emplace_back(p, s);
     }
@@ -417,7 +419,8 @@ void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
       continue;
     }
     // What was stored first may be a batch that ended without an answer: nobody has heard of it.
-    if (found[p]) announce_(partition.queue, partition.name, *partition.id, {});
+    if (found[p] && !QUEEN_PLANTED(kNotAnnounced))
+      announce_(partition.queue, partition.name, *partition.id, {});
     if (trouble[p] == "stale") SwitchEncryption(partition, batch.parts[p].work);
     Retake(partition, std::move(batch.parts[p].work.groups));
     if (trouble[p] == "gone") {

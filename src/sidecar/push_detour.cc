@@ -7,10 +7,11 @@
 //   of the partition              or, when they are about to be stored, kept here until they are
 //   otherwise                     direct
 //
-// Items in a batch in flight are not touched, and what waits behind them waits for the batch's end,
-// unless the partition is held: then the batch has nothing of it but what is `ahead`.
-// Replayed groups and those that were in doubt while later ones were buffered are `ahead`: they
-// stand before all others of their partition, are sent though it is held, and never appended.
+// Items of a batch in flight are left alone, and what waits behind them waits for the end of the
+// batch. A held partition has no items in a batch, except those that are `ahead`.
+// Two kinds of groups are `ahead`: those that are replayed, and those that were in doubt while
+// later ones went to the buffer. They stand before all others of their partition, are sent although
+// it is held, and are never appended to the buffer.
 #include <algorithm>
 #include <iterator>
 

@@ -14,12 +14,14 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/planted.h"
 #include "sidecar/push.h"
 #include "storage/procedures.h"
 
 namespace queen::sidecar {
 
 void PushQueue::AskWhetherCommitted(const std::shared_ptr<Batch>& batch) {
+  if (QUEEN_PLANTED(kPushedTwice)) return GoAgain(*batch);
   doubtful_.push_back(batch);
   StartTick();
 }

@@ -22,9 +22,9 @@ std::string_view NameOf(Operation operation) {
   return "?";
 }
 
-Scheduler::Scheduler(Loop& loop, pg::Slots& slots, int64_t hold_ms)
+Scheduler::Scheduler(Loop& loop, pg::Storage& storage, int64_t hold_ms)
     : loop_(loop),
-      slots_(slots),
+      storage_(storage),
       hold_ms_(hold_ms),
       end_of_turn_(loop, [this] { Run(); }),
       patience_(loop, [this] { Wake(); }) {}
@@ -40,7 +40,7 @@ Scheduler::Entry& Scheduler::EntryOf(const Source& source) {
   return *entry;
 }
 
-int Scheduler::FreeSlots() const { return std::max(1, slots_.counts().free); }
+int Scheduler::FreeSlots() const { return std::max(1, storage_.counts().free); }
 
 bool Scheduler::MaySend(Entry& entry) {
   if (entry.in_flight >= entry.in_flight_max || !entry.source->HasWork()) return false;
@@ -64,7 +64,7 @@ void Scheduler::Run() {
   for (const Entry& entry : entries_) entry.source->OnEndOfTurn();
   // Ends when a whole round finds nobody to serve, or no slot.
   for (size_t passed = 0; passed < entries_.size();) {
-    if (slots_.FindFree() == pg::Slots::kNone) return;
+    if (storage_.FindFree() == pg::Storage::kNone) return;
     Entry& entry = entries_[next_];
     next_ = (next_ + 1) % entries_.size();
     if (MaySend(entry)) {
@@ -83,8 +83,8 @@ void Scheduler::Execute(Source& source, int64_t items, pg::Batch batch,
   ++entry.in_flight;
   const auto index = static_cast<size_t>(&entry - entries_.data());
   const int64_t started = SteadyMicros();
-  slots_.Execute(std::move(batch), [this, index, items, started, callback = std::move(callback)](
-                                       pg::BatchResult result) mutable {
+  storage_.Execute(std::move(batch), [this, index, items, started, callback = std::move(callback)](
+                                         pg::BatchResult result) mutable {
     Entry& done = entries_[index];
     --done.in_flight;
     OperationStats& stats = stats_[static_cast<size_t>(done.operation)];

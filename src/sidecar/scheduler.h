@@ -16,7 +16,7 @@
 
 #include "loop/end_of_turn.h"
 #include "loop/timer.h"
-#include "pg/slots.h"
+#include "pg/storage.h"
 
 namespace queen::sidecar {
 
@@ -69,7 +69,7 @@ class Scheduler {
   };
 
   // `hold_ms`: how long a few items wait for more of them.
-  Scheduler(Loop& loop, pg::Slots& slots, int64_t hold_ms);
+  Scheduler(Loop& loop, pg::Storage& storage, int64_t hold_ms);
 
   // `in_flight_max` batches of this source at once. REQUIRES: the source outlives this
   void Add(Source& source, Operation operation, int in_flight_max);
@@ -82,12 +82,12 @@ class Scheduler {
 
   // Free slots, at least 1: how many parts a pile of work is best split into.
   int FreeSlots() const;
-  bool AnyUp() const { return slots_.counts().up > 0; }
+  bool AnyUp() const { return storage_.counts().up > 0; }
 
   const OperationStats& stats(Operation operation) const {
     return stats_[static_cast<size_t>(operation)];
   }
-  pg::Slots::Counts slots() const { return slots_.counts(); }
+  pg::Storage::Counts slots() const { return storage_.counts(); }
 
  private:
   static constexpr int64_t kWaitsNot = -1;
@@ -105,7 +105,7 @@ class Scheduler {
   Entry& EntryOf(const Source& source);
 
   Loop& loop_;
-  pg::Slots& slots_;
+  pg::Storage& storage_;
   const int64_t hold_ms_;
   std::vector<Entry> entries_;
   size_t next_ = 0;  // whose turn it is

@@ -16,17 +16,17 @@ constexpr int kTransactionsInFlightMax = 2;
 
 }  // namespace
 
-Sidecar::Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
-                 state::QueueCapacity& capacity, const storage::PayloadCipher& cipher,
-                 Notices& notices)
+Sidecar::Sidecar(Loop& loop, std::unique_ptr<pg::Storage> storage, const SidecarOptions& options,
+                 state::DeliveredIndex& delivered, state::QueueCapacity& capacity,
+                 const storage::PayloadCipher& cipher, Notices& notices)
     : loop_(loop),
       broker_(options.broker),
       away_after_ms_(options.away_after_ms),
       buffer_(options.buffer),
       delivered_(delivered),
       generation_(*options.generation),
-      slots_(loop, options.connect, options.slots),
-      scheduler_(loop, slots_, options.hold_ms),
+      storage_(std::move(storage)),
+      scheduler_(loop, *storage_, options.hold_ms),
       names_(scheduler_),
       fills_(scheduler_),
       own_room_(PushLimits::kUntimedBytesMax),
@@ -78,14 +78,14 @@ Sidecar::~Sidecar() = default;
 void Sidecar::Start() {
   started_ = true;
   heartbeat_.Start(kHeartbeatMs, kHeartbeatMs);
-  slots_.Start({.on_free = [this](int) { scheduler_.Wake(); },
-                .on_up = [this](int) { OnUp(); },
-                .on_down = [this](int, const Status&) { OnDown(); }});
+  storage_->Start({.on_free = [this](int) { scheduler_.Wake(); },
+                   .on_up = [this](int) { OnUp(); },
+                   .on_down = [this](int, const Status&) { OnDown(); }});
 }
 
 void Sidecar::Close(UniqueFunction<void()> done) {
   heartbeat_.Stop();
-  slots_.Close([this, done = std::move(done)]() mutable {
+  storage_->Close([this, done = std::move(done)]() mutable {
     names_.Refuse(Status(Code::kShuttingDown));  // first: who asked waits again
     fills_.Refuse(Status(Code::kShuttingDown));
     push_.Shutdown();
@@ -119,6 +119,7 @@ void Sidecar::OnHeartbeatDue() {
 void Sidecar::OnUp() {
   down_since_ms_.reset();
   Beat();
+  pop_.OnUp();
 }
 
 // A small write of our own: what it proves is that transactions commit. It also tells which

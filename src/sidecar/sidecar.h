@@ -1,6 +1,6 @@
-// Sidecar: the engine of one worker. Owns its PostgreSQL slots, the queues of the operations and
-// the caches, all on the worker's loop. Nothing in here is needed to be right after a crash: the
-// database is the only truth, and losing a connection drops every cache and hint.
+// Sidecar: the engine of one worker. Owns its storage (slots of PostgreSQL), the queues of the
+// operations and the caches, all on the worker's loop. Nothing in here is needed to be right after
+// a crash: the database is the only truth, and losing a connection drops every cache and hint.
 //
 // PostgreSQL counts as away, and pushes take the way through the file buffer,
 //   from  the moment that no connection was up for `away_after_ms`, or that no heartbeat (a small
@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "config/config.h"
-#include "pg/slots.h"
+#include "pg/storage.h"
 #include "sidecar/ack.h"
 #include "sidecar/lookups.h"
 #include "sidecar/pop_state_machine.h"
@@ -27,8 +27,7 @@
 namespace queen::sidecar {
 
 struct SidecarOptions {
-  pg::ConnectOptions connect;
-  int slots = 4;
+  int slots = 4;        // of its storage
   int64_t hold_ms = 0;  // see Scheduler
   // This sidecar's name in queen.batches, one of `own`, > 0; its transactions go by the negative.
   int64_t broker = 0;
@@ -66,8 +65,9 @@ class Notices {
 class Sidecar {
  public:
   // On the loop's thread. What it is given by reference outlives this.
-  Sidecar(Loop& loop, const SidecarOptions& options, state::DeliveredIndex& delivered,
-          state::QueueCapacity& capacity, const storage::PayloadCipher& cipher, Notices& notices);
+  Sidecar(Loop& loop, std::unique_ptr<pg::Storage> storage, const SidecarOptions& options,
+          state::DeliveredIndex& delivered, state::QueueCapacity& capacity,
+          const storage::PayloadCipher& cipher, Notices& notices);
   ~Sidecar();  // REQUIRES: closed, or never started
 
   // Begins to connect. Once, when the schema is in place.
@@ -106,7 +106,7 @@ class Sidecar {
   PushBuffer* const buffer_;
   state::DeliveredIndex& delivered_;
   engine::Generation& generation_;
-  pg::Slots slots_;
+  const std::unique_ptr<pg::Storage> storage_;
   Scheduler scheduler_;
   Lookups names_;  // those that are not there are made here, one call at a time
   Lookups fills_;  // what memories of ids are filled with

@@ -7,9 +7,9 @@
 //      ^                      | a connection was lost, or none was read for too long (the sweep may
 //      +----------------------+ have taken what was not read)
 //
-// Whenever the chain of reads is broken, also by more news than a read tells, a new generation
-// begins: who relies on having heard of
-// everything (a complete ring) has to look at the database once in each generation.
+// A new generation begins whenever the chain of reads is broken, also when there is more news than
+// one read tells. Who relies on having heard of everything (a complete ring) looks at the database
+// once in each generation.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "pg/batch.h"
 #include "pg/params.h"
-#include "pg/slots.h"
 
 namespace queen::sidecar {
 

@@ -13,6 +13,7 @@
 
 #include "base/keyed_hash.h"
 #include "pg/blocking_connection.h"
+#include "pg/slots.h"
 #include "pg/testing/loop_thread.h"
 #include "pg/testing/postgres.h"
 #include "storage/migrator.h"

@@ -33,7 +33,7 @@ struct UntimedRoom {
 class UntimedMemory {
  public:
   // Of so many ids a part is dropped or kept as a whole; each part is a look for every id.
-  static constexpr size_t kIdsPerPart = 1024 * 1024;
+  static constexpr size_t kIdsPerPart = size_t{1024} * 1024;
   // Behind a larger gap it begins anew.
   static constexpr int64_t kGapMax = 100'000;
 

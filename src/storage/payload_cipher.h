@@ -6,9 +6,9 @@
 //
 // and the message's meta says `"encrypted":true`: not the queue's option, which may have changed
 // since. `key` names the key by its hash, so that keys can be changed: the first encrypts, all
-// decrypt. The nonce is random. The tag covers the partition's id as well: a line copied to another
-// partition, which for ids are never used again is also another queue, does not decrypt. Where in
-// its partition a line stands is not covered, so that a dead letter can be pushed there again.
+// decrypt. The nonce is random. The tag covers the partition's id as well, so a line that was
+// copied to another partition does not decrypt. (Ids are never used again: another queue is another
+// partition.) The offset of a line is not covered, so a dead letter can be pushed there again.
 //
 // Any thread.
 #pragma once

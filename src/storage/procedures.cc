@@ -71,10 +71,6 @@ const pg::Statement kFetch{"pop_sm_fetch",
                            " FROM queen.pop_sm_fetch($1, $2)",
                            {kInt4Array, kInt8Array}};
 
-const pg::Statement kRelease{"pop_sm_release",
-                             "SELECT ordinal, state FROM queen.pop_sm_release($1, $2, $3)",
-                             {kInt4Array, kInt4Array, kUuidArray}};
-
 const pg::Statement kResolve{
     "pop_sm_resolve",
     "SELECT partition_id, ready_in_ms, next_after FROM queen.pop_sm_resolve($1, $2, $3, $4)",
@@ -209,6 +205,22 @@ const pg::Statement kQueueDepths{
     " FROM queen.queue_depths($1, $2, $3)",
     {kInt4Array, kInt4, kInt4}};
 
+const pg::Statement kFindQueuesOf{"find_queues_of",
+                                  "SELECT p.id, q.name FROM unnest($1) AS u(id)"
+                                  " JOIN queen.partitions p ON p.id = u.id"
+                                  " JOIN queen.queues q ON q.id = p.queue_id",
+                                  {kInt4Array}};
+
+const pg::Statement kReadTokenVersion{
+    "read_token_version", "SELECT version FROM queen.token_version", {}};
+
+const pg::Statement kReadTokens{
+    "read_tokens",
+    "SELECT t.id, t.hash, t.subject, t.role, t.queues::text, t.expires_at, v.version"
+    " FROM queen.token_version v LEFT JOIN queen.tokens t ON t.revoked_at IS NULL"
+    " AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())",
+    {}};
+
 const pg::Statement kReadMaintenance{"read_maintenance",
                                      "SELECT EXISTS (SELECT FROM queen.system_state"
                                      "  WHERE name = 'push_maintenance' AND value = 'true'),"
@@ -332,6 +344,16 @@ const pg::Statement kSweepStreamState{
 
 const pg::Statement kSweepMinutes{
     "sweep_minutes", "SELECT removed, more FROM queen.sweep_minutes($1, $2)", {kInt4, kInt4}};
+
+const pg::Statement kAddUpHour{"add_up_hour", "SELECT queen.add_up_hour($1)", {kInt4}};
+
+const pg::Statement kSweepCleared{
+    "sweep_cleared", "SELECT removed, next_after FROM queen.sweep_cleared($1, $2)", {kInt4, kInt4}};
+
+const pg::Statement kSweepAudit{
+    "sweep_audit", "SELECT removed, more FROM queen.sweep_audit($1, $2)", {kInt4, kInt4}};
+
+const pg::Statement kRecordAudit{"record_audit", "SELECT queen.record_audit($1)", {kJsonb}};
 
 const pg::Statement kFlushMinutes{
     "flush_minutes", "SELECT queen.flush_minutes($1, $2)", {kJsonb, kJsonb}};

@@ -42,8 +42,6 @@ extern const pg::Statement kResolveBatch;
 
 // partitions, base_seqs -> ordinal, count, created_at, payloads, txns, meta
 extern const pg::Statement kFetch;
-// partitions, groups, leases -> ordinal, state
-extern const pg::Statement kRelease;
 // queue_id, group_id, after, page -> partition_id, ready_in_ms, next_after
 extern const pg::Statement kResolve;
 // since or NULL, limit, own_first, own_last -> queue_id, partitions, next_since, truncated, and
@@ -95,6 +93,13 @@ extern const pg::Statement kSetSubscription;
 extern const pg::Statement kListQueueLimits;
 // queue ids, after, probes -> queue_id, group_id, unconsumed, idle_ms, next_queue, next_after
 extern const pg::Statement kQueueDepths;
+// partitions -> partition_id, queue_name; rows only for what exists
+extern const pg::Statement kFindQueuesOf;
+// -> version: differs after every change of tokens
+extern const pg::Statement kReadTokenVersion;
+// -> id, hash, subject, role, queues or NULL, expires_at or NULL, version; of those that are valid.
+// Without any, one row with a version and NULLs
+extern const pg::Statement kReadTokens;
 // -> push, pop: whether they are paused by maintenance
 extern const pg::Statement kReadMaintenance;
 // name of the flag ("push_maintenance", "pop_maintenance"), enabled -> enabled
@@ -155,6 +160,12 @@ extern const pg::Statement kSweepAged;
 extern const pg::Statement kSweepStreamState;
 // days, limit -> removed, more
 extern const pg::Statement kSweepMinutes;
+extern const pg::Statement kAddUpHour;
+extern const pg::Statement kSweepCleared;
+// days, limit -> removed, more
+extern const pg::Statement kSweepAudit;
+// entries as JSON -> how many are new
+extern const pg::Statement kRecordAudit;
 
 // ---- metrics
 

@@ -54,6 +54,15 @@ const pg::Statement kReportMessages{
 const pg::Statement kReportLane{
     "report_lane", "SELECT queen.report_lane($1, $2, $3)", {kText, kText, kText}};
 
+const pg::Statement kReportAudit{"report_audit",
+                                 "SELECT queen.report_audit($1, $2, $3, $4, $5, $6, $7)::text",
+                                 {kText, kText, kText, kTimestampTz, kTimestampTz, kUuid, kInt4}};
+
+const pg::Statement kReportStreams{
+    "report_streams", "SELECT queen.report_streams($1, $2)::text", {kInt4, kInt4}};
+
+const pg::Statement kReportStream{"report_stream", "SELECT queen.report_stream($1)::text", {kText}};
+
 const pg::Statement kReportEnvironment{
     "report_environment", "SELECT queen.report_environment($1)::text", {kText}};
 

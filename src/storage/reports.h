@@ -37,6 +37,16 @@ extern const pg::Statement kReportMessages;
 // queue, partition, group
 extern const pg::Statement kReportLane;
 
+// actor, action, queue, from, to, before (each may be NULL), limit
+extern const pg::Statement kReportAudit;
+
+// ---- streaming queries
+
+// limit, offset
+extern const pg::Statement kReportStreams;
+// the id as text
+extern const pg::Statement kReportStream;
+
 // the broker's disks, as JSON
 extern const pg::Statement kReportEnvironment;
 

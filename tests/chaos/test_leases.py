@@ -2,14 +2,13 @@
 a partition that was freed meanwhile is not believed to be held."""
 
 import concurrent.futures
-import socket
 
 import pytest
 
 from chaos.overload import Call
-from chaos.stranger import Stranger
 from proved.wire_proxy import WireProxy
 from support.acks import ack_of
+from support.leaving_client import LeavingClient
 from support.process import wait_until
 
 QUEUE = "leases.orders"
@@ -38,22 +37,9 @@ def leased(postgres):
     return postgres.psql("SELECT lease_until > now() FROM queen.progress ORDER BY epoch DESC LIMIT 1") == "t"
 
 
-class LeavingClient:
-    """Has sent a pop whose lease waits for a stranger's lock, and leaves."""
-
-    def __init__(self, broker, postgres):
-        stranger = Stranger(postgres)
-        stranger.run("BEGIN")
-        stranger.run("LOCK TABLE queen.progress IN ACCESS EXCLUSIVE MODE")
-        with socket.create_connection((broker.host, broker.port), 30) as client:
-            client.sendall(f"GET /api/v1/pop/queue/{QUEUE}?leaseTime={LEASE_SECONDS} HTTP/1.1\r\nHost: x\r\n\r\n"
-                           .encode())
-            wait_until(lambda: int(postgres.psql(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND query LIKE '%leases%append_lanes%'")) == 1, 30, "the lease to be sent")
-        for _ in range(2):  # one loop serves both: it has seen the end of the other
-            assert broker.get("/livez").status == 200
-        self.unlock = stranger.close
+def leave(broker, postgres):
+    """A client has left before its lease is there; the lease waits for `unlock()` of what is returned."""
+    return LeavingClient(broker, postgres, f"/api/v1/pop/queue/{QUEUE}?leaseTime={LEASE_SECONDS}")
 
 
 @pytest.fixture
@@ -88,8 +74,8 @@ def test_a_client_that_leaves_while_names_are_looked_up(make_broker, postgres, c
 
 def test_a_release_that_fails_is_tried_again(gated, postgres):
     proxy, broker = gated
-    client = LeavingClient(broker, postgres)
-    proxy.hold(b"pop_sm_release")
+    client = leave(broker, postgres)
+    proxy.hold(b"append_returns")
     client.unlock()
     proxy.wait_held()
     assert leased(postgres)
@@ -101,7 +87,7 @@ def test_a_release_that_fails_is_tried_again(gated, postgres):
 def test_a_lease_of_unknown_end_is_given_back(gated, postgres):
     """Its answer is lost, and so is the client that would have asked again."""
     proxy, broker = gated
-    client = LeavingClient(broker, postgres)
+    client = leave(broker, postgres)
     proxy.freeze(replies_only=True)
     client.unlock()
     wait_until(lambda: leased(postgres), 30, "the lease")

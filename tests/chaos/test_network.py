@@ -33,7 +33,8 @@ def three(postgres, closing):
     namespaces = Namespaces(3)
     try:
         everybody = ",".join(f"{namespaces.address(number)}:{UDP_PORT}" for number in range(3))
-        env = postgres.env(host=postgres.directory) | SETTINGS | {"QUEEN_UDP_PEERS": everybody, "QUEEN_SYNC_SECRET": udp.SECRET}
+        env = postgres.env(host=postgres.directory) | SETTINGS | {"QUEEN_UDP_PEERS": everybody, "QUEEN_SYNC_SECRET": udp.SECRET,
+                                                                   "QUEEN_ALLOW_ANONYMOUS": "true"}
         brokers = [closing(BrokerInNamespace(namespaces, number, "--num-workers", "2", env=env)) for number in range(3)]
         for broker in brokers:
             broker.start()

@@ -4,6 +4,7 @@ brokers and their connections are killed: each letter comes back exactly once, t
 import threading
 
 from support.acks import ack_of
+from support.process import wait_until
 
 QUEUE, PARTITIONS, LETTERS = "chaos.redrive", 8, 1200
 
@@ -78,7 +79,11 @@ def test_each_letter_comes_back_once(make_broker, postgres):
     done.set()
     pusher.join(60)
 
-    assert brokers[0].get(f"/api/v1/dlq?queue={QUEUE}").json()["total"] == 0
+    wait_until(lambda: all(broker.get("/health").status == 200 for broker in brokers), 60, "both to be connected again")
+    left = None
+    while left is None:
+        left = attempt(brokers[0], "GET", f"/api/v1/dlq?queue={QUEUE}")
+    assert left.json()["total"] == 0
     again = [n for n in drain(brokers[0], "g") if n >= 0]
     assert len(again) == LETTERS and sorted(again) == list(range(LETTERS)), "each exactly once"
     assert [n for n in drain(brokers[1], "h") if n >= 0] == [], "and to no other group"

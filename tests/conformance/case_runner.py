@@ -22,6 +22,7 @@ import http.client
 import io
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -111,6 +112,17 @@ class Client:
         finally:
             connection.close()
 
+    def wait_parked(self, path, background):
+        """Until a pop of a queue waits at the broker, or was answered. A pop of a family may come later than the next
+        step: what is ready then is given to it."""
+        queue = re.match(r"/api/v1/pop/queue/([^/?]+)", path)
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while queue and not background.done() and time.monotonic() < deadline:
+            state = json.loads(self.send("GET", "/api/v1/system/shared-state", {}, None).body)
+            if any(entry["queue"] == queue[1] and entry["waiting"] for entry in state["consumer_presence"]):
+                return
+            time.sleep(0.02)
+
     def send_and_leave(self, seconds, method, path, headers, body):
         """Sends, waits, and closes without reading."""
         connection = self._connect()
@@ -152,6 +164,10 @@ class Background:
             self._result = call()
         except (OSError, http.client.HTTPException) as error:
             self._error = error
+
+    def done(self):
+        """Whether it was answered, or failed."""
+        return not self._thread.is_alive()
 
     def reply(self):
         """The reply, when it is there."""
@@ -222,8 +238,7 @@ def run_step(client, step, variables, pending):
         return client.send_and_leave(step["disconnect_after_ms"] / 1000, *request)
     if "background" in step:
         pending[step["background"]] = (request, Background(lambda: client.send(*request)))
-        # The request must have reached the broker before the next step does.
-        return time.sleep(0.3)
+        return client.wait_parked(request[1], pending[step["background"]][1])
     return judge(step["expect"], request, client.send(*request), variables)
 
 

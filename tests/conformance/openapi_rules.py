@@ -11,13 +11,14 @@ FIELDS = {
     "tag": ({"name"}, {"description"}),
     "server": ({"url"}, {"description"}),
     "operation": ({"responses", "operationId", "tags", "summary", "description"},
-                  {"parameters", "requestBody"}),
+                  {"parameters", "requestBody", "security"}),
     "parameter": ({"name", "in", "schema"}, {"description", "required", "example"}),
     "body": ({"content"}, {"description", "required"}),
     "response": ({"description"}, {"headers", "content"}),
     "header": ({"schema"}, {"description"}),
     "media": ({"schema"}, {"example"}),
-    "components": (set(), {"schemas", "parameters", "responses"}),
+    "components": (set(), {"schemas", "parameters", "responses", "securitySchemes"}),
+    "securityScheme": ({"type", "scheme"}, {"description"}),
 }
 METHODS = {"get", "put", "post", "delete", "patch"}
 KEYWORDS = {
@@ -50,6 +51,8 @@ class Rules:
             self.parameter(parameter, name)
         for name, response in document["components"]["responses"].items():
             self.response(response, name)
+        for name, scheme in document["components"].get("securitySchemes", {}).items():
+            self.fields("securityScheme", scheme, name)
         for path, item in document["paths"].items():
             self.path(path, item)
         self.operation_ids()
@@ -159,6 +162,10 @@ class Rules:
             if not re.fullmatch(r"[1-5]\d\d|default", status):
                 self.report(place, f"{status} is no status")
             self.response(self.resolve(response, place), f"{place} {status}")
+        schemes = self.document["components"].get("securitySchemes", {})
+        for name in (name for way in operation.get("security", []) for name in way):
+            if name not in schemes:
+                self.report(place, f"{name} is no security scheme")
         known = {tag["name"] for tag in self.document["tags"]}
         for tag in operation.get("tags", []):
             if tag not in known:

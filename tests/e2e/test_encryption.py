@@ -137,6 +137,40 @@ def test_restart_new_key_and_switched_off(start, postgres):
     assert [message["data"] for message in pop(broker, "q").json()["messages"]] == [f"{SECRET}-{n}" for n in (1, 2, 3)]
 
 
+def test_keys_rotate(make_broker, postgres):
+    """Each key in turn is the new one; what older ones have encrypted is read as long as they are named."""
+    keys = [f"{number:02x}" * 32 for number in range(1, 5)]
+
+    def start_with(key, old=()):
+        return make_broker(env={"DATABASE_URL": postgres.url, "QUEEN_ENCRYPTION_KEY": key,
+                                "QUEEN_ENCRYPTION_KEYS_OLD": ",".join(old)}).start()
+
+    for number, key in enumerate(keys):
+        broker = start_with(key, keys[:number])
+        switch(broker, "q", True)
+        assert push(broker, "q", f'"{SECRET}-{number}"') == ["queued"]
+        messages = pop(broker, "q", f"consumerGroup=g{number}").json()["messages"]
+        assert [message["data"] for message in messages] == [f"{SECRET}-{n}" for n in range(number + 1)]
+        assert broker.stop() == 0
+    assert postgres.psql("SELECT count(DISTINCT payload ->> 'key') FROM queen.messages") == "4"
+    # One is missing: its message says so, the others are read.
+    broker = start_with(keys[3], [keys[0], keys[2]])
+    messages = pop(broker, "q", "consumerGroup=late").json()["messages"]
+    assert [message["data"] for n, message in enumerate(messages) if n != 1] == [f"{SECRET}-{n}" for n in (0, 2, 3)]
+    assert "key that this broker does not have" in messages[1]["error"]
+    # Before the swap: the new key is read everywhere and used nowhere.
+    early = start_with(keys[2], [keys[3], keys[0], keys[1]])
+    assert "error" not in str(pop(early, "q", "consumerGroup=early").json()["messages"])
+
+
+def test_old_keys_alone_or_bad_ones_stop_the_start(make_broker, postgres):
+    env = {"DATABASE_URL": postgres.url, "QUEEN_ENCRYPTION_KEYS_OLD": KEY}
+    code, output = make_broker(env=env).run_to_end()
+    assert code != 0 and "QUEEN_ENCRYPTION_KEY must be given" in output
+    code, output = make_broker(env={**env, "QUEEN_ENCRYPTION_KEY": KEY, "QUEEN_ENCRYPTION_KEYS_OLD": "hunter2"}).run_to_end()
+    assert code != 0 and "QUEEN_ENCRYPTION_KEYS_OLD" in output and "hunter2" not in output
+
+
 def test_transactions_cycles_and_dead_letters(start, postgres):
     broker = start()
     assert push(broker, "source", "1", "2") == ["queued"] * 2

@@ -2,11 +2,11 @@
 
 import concurrent.futures
 import socket
-import time
 
 import pytest
 
 from support.process import wait_until
+from support.shared_state import waiting
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_client_that_leaves_a_long_poll_takes_nothing_with_it(broker):
     with socket.create_connection((broker.host, broker.port)) as gone:
         gone.sendall(b"GET /api/v1/pop/queue/gone?wait=true&timeout=60000 HTTP/1.1\r\n"
                      b"Host: queen\r\n\r\n")
-        time.sleep(0.3)  # parked; nothing tells when
+        wait_until(lambda: waiting(broker, "gone") == 1, 60, "the pop to be parked")
     push(broker, "gone", "Default")
     reply = broker.get("/api/v1/pop/queue/gone?wait=true&timeout=20000")
     assert reply.status == 200 and len(reply.json()["messages"]) == 1
@@ -94,3 +94,16 @@ def test_everyone_who_waits_is_served(broker):
                 push(broker, "waited", "p")
             assert [poll.result().status for poll in polls] == [200] * 4
     wait_until(lambda: broker.get("/api/v1/pop/queue/waited").status == 204)
+
+
+def test_a_pop_after_a_seek_is_given_as_much_as_it_asks_for(broker):
+    """What is remembered of a lane from before takes nothing from what the other lanes may give."""
+    path = "/api/v1/pop/queue/moved?consumerGroup=g&batch={}&partitions=2"
+    push(broker, "moved", "a", "a", "a", "b")
+    popped = broker.get(path.format(4)).json()["messages"]
+    assert len(popped) == 4
+    acknowledge(broker, [{**message, "status": "retry"} for message in popped], consumerGroup="g")
+    sought = broker.post("/api/v1/consumer-groups/g/queues/moved/seek", {"toEnd": True})
+    assert sought.status == 200, sought
+    push(broker, "moved", "a", "b", "b", "b", "b", "b")
+    assert len(broker.get(path.format(5)).json()["messages"]) == 5

@@ -38,7 +38,11 @@ PLANTED = {
         rewritten("append_lanes", "p_prev_epochs[u.i] + 1, p_stamps[u.i],", """
             p_prev_epochs[u.i] + 1 + (SELECT count(*) FROM queen.progress x
                 WHERE x.partition_id = u.partition_id AND x.group_id = u.group_id AND x.epoch = p_prev_epochs[u.i] + 1
-                  AND x.lease_id IS NOT NULL AND p_lease_ids[u.i] IS NOT NULL AND x.cursor = p_cursors[u.i]),
+                  AND x.lease_id IS NOT NULL AND p_lease_ids[u.i] IS NOT NULL AND x.cursor = p_cursors[u.i]
+                  AND x.lease_id <> p_lease_ids[u.i]  -- not an ack under it
+                  AND NOT EXISTS (SELECT FROM queen.progress y
+                      WHERE y.partition_id = u.partition_id AND y.group_id = u.group_id
+                        AND y.epoch = p_prev_epochs[u.i] AND y.lease_id = p_lease_ids[u.i])),
             p_stamps[u.i],"""),
         "is held by"),
     "a lost nack": (

@@ -91,11 +91,11 @@ RULES = (
                      pg::Batch(storage::append_lanes::kLeaseStatement,
                                storage::append_lanes::Encode(chunk->appends)),""", """  pg::Batch shared(storage::append_lanes::kLeaseStatement,
                    storage::append_lanes::Encode(chunk->appends));
-  pg::Params none(3);
-  none.Add(pg::Int4Array()).Add(pg::Int4Array()).Add(pg::UuidArray());
-  shared.Add(storage::kRelease, std::move(none));
+  pg::Params none(2);
+  none.Add(pg::UuidArray()).Add(pg::Int4Array());
+  shared.Add(storage::kRenewLease, std::move(none));
   scheduler_.Execute(*this, static_cast<int64_t>(chunk->pops.size()), std::move(shared),"""),),
-         (BROKER + 'test_one_call_per_sync',), r"\['append_leases', 'pop_sm_release'\]"),
+         (BROKER + 'test_one_call_per_sync',), r"\['append_leases', 'renew_lease'\]"),
     Rule('lease_keeps_its_id', 'A lease of unknown outcome is asked for again by the same id.',
          (Edit('src/sidecar/pop_lease.cc', '.lease_id = pop->lease_id,', '.lease_id = MakeUuidV7(),'),),
          (BROKER + 'test_a_lease_in_doubt_is_asked_for_again_by_its_id',), '204|success'),
@@ -104,10 +104,10 @@ RULES = (
          (Edit('src/sidecar/pop_lease.cc', 'unsure = outcome.state == engine::LeaseState::kNotNow ||', 'unsure ='),),
          (BROKER + 'test_a_refusal_from_memory_is_looked_up',), '204'),
     Rule('more_is_looked_up', 'A pop that memory gives less than it asks for is given what is not listed too.',
-         (Edit('src/sidecar/pop_lease.cc', 'return outcome.messages < request.messages_left &&', 'return request.messages_left < 0 &&'),),
+         (Edit('src/sidecar/lease_answer.cc', 'return outcome.messages < request.messages_left &&', 'return request.messages_left < 0 &&'),),
          (BROKER + 'test_what_memory_does_not_list_is_looked_up',), r'assert \[1\]'),
     Rule('lost_connection_lanes', 'A lost connection drops the lanes in memory, of every worker.',
-         (Edit(LANES, '  seen_generation_ = number;\n  Clear();\n', '  seen_generation_ = number;\n'),),
+         (Edit(LANES, '  seen_generation_ = number;\n  if (!QUEEN_PLANTED(kGenerationsKept)) Clear();\n', '  seen_generation_ = number;\n'),),
          (LANES_TEST + 'R2EverythingIsForgottenWhenAnyWorkerLosesAConnection',), r'cache_.Find\(kLane\)'),
     Rule('lost_connection_answers', 'Answers to what was asked before are not put into memory.',
          (Edit(LANES, '  if (generation != seen_generation_) return;\n', '  if (generation == 0) return;\n'),

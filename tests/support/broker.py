@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 
-from . import http_client
+from . import http_client, shared_memory
 from .process import free_port, run, send, spawn, wait_until
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -49,6 +49,7 @@ class Broker:
         self.data_dir = data_dir or os.path.join(self.directory, "data")
         self.port = port or free_port()
         self.listens_on = ""  # HOST, "" = `host`; None leaves it to the broker
+        self.tls = None  # an ssl.SSLContext to speak HTTPS with
         self.env = base_environment()
         self.env.update(env or {})
         self.log_path = os.path.join(self.directory, "broker.log")
@@ -62,7 +63,7 @@ class Broker:
     @property
     def url(self):
         """Base of its HTTP interface."""
-        return f"http://{self.host}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     @property
     def pid(self):
@@ -139,7 +140,7 @@ class Broker:
 
     def request(self, method, path, body=None, headers=None, timeout=30):
         """One request; see http_client.request."""
-        return http_client.request(self.host, self.port, method, path, body, headers, timeout)
+        return http_client.request(self.host, self.port, method, path, body, headers, timeout, self.tls)
 
     def get(self, path, **options):
         """GET."""
@@ -176,6 +177,7 @@ class Broker:
         postmaster = self.postmaster_pid()
         if postmaster is not None:
             self._end_postmaster(postmaster)
+        shared_memory.give_back(self.cluster_directory)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _end_postmaster(self, pid):

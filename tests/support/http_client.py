@@ -23,13 +23,17 @@ class Reply:
         return f"<{self.status} {self.body[:500]!r}>"
 
 
-def request(host, port, method, path, body=None, headers=None, timeout=30):
-    """Sends one request. `body` may be bytes, or anything that JSON can say. Raises OSError."""
+def request(host, port, method, path, body=None, headers=None, timeout=30, tls=None):
+    """Sends one request, over TLS with the context `tls`. `body` may be bytes, or anything that JSON can say.
+
+    Raises OSError.
+    """
     headers = dict(headers or {})
     if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).encode("utf-8")
         headers.setdefault("Content-Type", "application/json")
-    connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    connection = (http.client.HTTPSConnection(host, port, timeout=timeout, context=tls) if tls else
+                  http.client.HTTPConnection(host, port, timeout=timeout))
     try:
         connection.request(method, path, body=body, headers=headers)
         reply = connection.getresponse()

@@ -14,6 +14,7 @@ import signal
 import tempfile
 import urllib.parse
 
+from . import shared_memory
 from .process import children_of, free_port, give_to, is_running, run, send, spawn, unprivileged, \
     wait_until
 
@@ -173,6 +174,7 @@ class Postgres:
         if self.pid is not None:
             self.resume()
             self.kill9()
+        shared_memory.give_back(self.data)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _initdb(self):

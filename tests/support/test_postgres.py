@@ -3,8 +3,9 @@
 import os
 import socket
 
-from support.postgres import PASSWORD, control_state
+from support.postgres import PASSWORD, Postgres, control_state
 from support.process import is_running, run, wait_until
+from support.shared_memory import segment_of, segments
 
 
 def over_tcp(postgres, sql, port=None):
@@ -74,3 +75,17 @@ def test_close_leaves_nothing(make_postgres):
     postgres.close()
     wait_until(lambda: not is_running(pid))
     assert not os.path.exists(directory)
+
+
+def test_close_gives_the_shared_memory_of_a_killed_server_back():
+    server = Postgres()
+    try:
+        server.start()
+        maker, number = segment_of(server.data)
+        assert maker == server.pid and segments()[number][0] == maker
+        server.kill9()
+        assert segments()[number] == (maker, 0), "the kernel removes it by itself"
+    finally:
+        server.close()
+    assert segments().get(number, (None,))[0] != maker
+    assert not os.path.exists(server.directory)

@@ -168,6 +168,13 @@ Admin::Json Admin::Purge(const Filter& filter) {
   return Send("DELETE", WithFilter("/api/v1/dlq", filter), "", false);
 }
 
+Admin::Json Admin::Audit(const AuditFilter& filter) {
+  Path path("/api/v1/audit");
+  path.Query("actor", filter.actor).Query("action", filter.action).Query("queue", filter.queue);
+  path.Query("from", filter.from).Query("to", filter.to).Query("before", filter.before);
+  return Send("GET", path.Query("limit", filter.limit));
+}
+
 Admin::Json Admin::RecordTrace(const std::string& body) {
   return Send("POST", Path("/api/v1/traces"), body, false);
 }

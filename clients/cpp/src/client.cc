@@ -93,7 +93,8 @@ class Client::Impl {
   explicit Impl(Options options)
       : options_(std::move(options)),
         urls_(WithoutSlashes(options_.urls)),
-        transport_(options_.token, options_.connect_timeout) {}
+        transport_(options_.token, options_.connect_timeout,
+                   {options_.ca_file, options_.certificate_file, options_.key_file}) {}
 
   Result<Reply> Send(const Call& call, const std::stop_token& stop) {
     if (urls_.empty()) return Invalid("no broker is named");

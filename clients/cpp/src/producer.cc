@@ -44,7 +44,7 @@ std::vector<PushOutcome> AllFailed(std::span<const NewMessage> messages, const E
 
 class Producer::Impl {
  public:
-  Impl(Client& client, ProducerOptions options) : client_(client), options_(options) {
+  Impl(Client& client, const ProducerOptions& options) : client_(client), options_(options) {
     const int lanes = std::max(1, options_.lanes);
     for (int i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>(options_));
     for (auto& lane : lanes_) lane->thread = std::thread([this, &lane = *lane] { Run(lane); });
@@ -198,7 +198,7 @@ class Producer::Impl {
   bool closed_ = false;
 };
 
-Producer::Producer(Client& client, ProducerOptions options)
+Producer::Producer(Client& client, const ProducerOptions& options)
     : impl_(std::make_unique<Impl>(client, options)) {}
 Producer::~Producer() = default;
 

@@ -47,6 +47,8 @@ Delivery DeliveryOf(CURLcode code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return Delivery::kNotSent;
@@ -69,7 +71,8 @@ class Transport::Connection {
   Connection& operator=(const Connection&) = delete;
 
   HttpExchange Perform(const HttpRequest& request, const std::string& token,
-                       std::chrono::milliseconds connect_timeout, const std::stop_token& stop) {
+                       std::chrono::milliseconds connect_timeout, const TransportTls& tls,
+                       const std::stop_token& stop) {
     exchange_ = {};
     begun_ = false;
     error_text_[0] = '\0';
@@ -78,6 +81,7 @@ class Transport::Connection {
     headers.Add("Expect:");  // without it a large body waits for a "100 Continue"
     if (!token.empty()) headers.Add("Authorization: Bearer " + token);
     SetUp(request, headers, connect_timeout);
+    SetUpTls(tls);
     curl_multi_add_handle(multi_, easy_);
     const CURLcode code = RunUntilDone(stop);
     curl_multi_remove_handle(multi_, easy_);
@@ -112,6 +116,14 @@ class Transport::Connection {
     curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
     curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &Connection::OnHeader);
     curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  }
+
+  void SetUpTls(const TransportTls& tls) {
+    if (!tls.ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, tls.ca_file.c_str());
+    if (!tls.certificate_file.empty()) {
+      curl_easy_setopt(easy_, CURLOPT_SSLCERT, tls.certificate_file.c_str());
+    }
+    if (!tls.key_file.empty()) curl_easy_setopt(easy_, CURLOPT_SSLKEY, tls.key_file.c_str());
   }
 
   // How the transfer ended; exchange_.delivery is kStopped if it was `stop` that ended it.
@@ -166,8 +178,8 @@ class Transport::Connection {
   char error_text_[CURL_ERROR_SIZE] = {};
 };
 
-Transport::Transport(std::string token, std::chrono::milliseconds connect_timeout)
-    : token_(std::move(token)), connect_timeout_(connect_timeout) {
+Transport::Transport(std::string token, std::chrono::milliseconds connect_timeout, TransportTls tls)
+    : token_(std::move(token)), connect_timeout_(connect_timeout), tls_(std::move(tls)) {
   InitOnce();
 }
 
@@ -189,7 +201,7 @@ void Transport::PutBack(std::unique_ptr<Connection> connection) {
 HttpExchange Transport::Send(const HttpRequest& request, const std::stop_token& stop) {
   if (stop.stop_requested()) return {Delivery::kStopped, 0, "", {}, "", "stopped"};
   auto connection = Take();
-  HttpExchange exchange = connection->Perform(request, token_, connect_timeout_, stop);
+  HttpExchange exchange = connection->Perform(request, token_, connect_timeout_, tls_, stop);
   if (exchange.delivery == Delivery::kAnswered) PutBack(std::move(connection));
   return exchange;
 }

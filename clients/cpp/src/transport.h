@@ -36,9 +36,16 @@ struct HttpExchange {
   std::string fault;  // for people, unless answered
 };
 
+// How https is spoken; "" is the default of libcurl.
+struct TransportTls {
+  std::string ca_file;           // the certificates to trust
+  std::string certificate_file;  // what the client shows of itself
+  std::string key_file;
+};
+
 class Transport {
  public:
-  Transport(std::string token, std::chrono::milliseconds connect_timeout);
+  Transport(std::string token, std::chrono::milliseconds connect_timeout, TransportTls tls = {});
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -55,6 +62,7 @@ class Transport {
 
   const std::string token_;
   const std::chrono::milliseconds connect_timeout_;
+  const TransportTls tls_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
 };

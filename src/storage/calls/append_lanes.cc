@@ -206,6 +206,7 @@ std::string SqlOf(std::string_view rows) {
 
 const pg::Statement kLeaseStatement{"append_leases", SqlOf("leases"), kParameterTypes};
 const pg::Statement kAckStatement{"append_verdicts", SqlOf("verdicts"), kParameterTypes};
+const pg::Statement kReturnStatement{"append_returns", SqlOf("returns"), kParameterTypes};
 
 pg::Params Encode(const engine::AppendRequest& request) {
   pg::Params params(kParameterTypes.size());

@@ -24,6 +24,7 @@ struct Row {
 // One call under two names, so that PostgreSQL shows which is which.
 extern const pg::Statement kLeaseStatement;
 extern const pg::Statement kAckStatement;
+extern const pg::Statement kReturnStatement;
 
 pg::Params Encode(const engine::AppendRequest& request);
 // A row for each lane of the request.

@@ -192,7 +192,7 @@ TEST_F(Lanes, OptionsAndLog) {
 }
 
 TEST_F(Lanes, OnlyWhatIsThereIsLoaded) {
-  const auto rows = Load({{PartitionId{0}, group_, 1}, {{partition_, group_}, 1}});
+  const auto rows = Load({{{PartitionId{0}, group_}, 1}, {{partition_, group_}, 1}});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].index, 1U);
 }

@@ -42,6 +42,17 @@ struct Filter {
   int64_t offset = 0;
 };
 
+// Which entries of the audit trail; "" lets all through.
+struct AuditFilter {
+  std::string actor;
+  std::string action;  // or its beginning: "queue" for all of "queue.delete" and so on
+  std::string queue;
+  std::string from;
+  std::string to;
+  std::string before;  // the id of an entry: only what is older
+  int64_t limit = 100;
+};
+
 // Where a seek goes: exactly one of the three.
 struct SeekTarget {
   bool to_end = false;
@@ -98,6 +109,8 @@ class Admin {
   Json TracesByName(const std::string& name, const Filter& page);
   Json TraceNames(const Filter& page);
 
+  // The newest first; `next` of the reply is the `before` of the next page.
+  Json Audit(const AuditFilter& filter = {});
   Json Maintenance();
   Json Get(const std::string& path);
 

@@ -30,6 +30,11 @@ struct Options {
   // In the order of preference; the one that answered last is asked first.
   std::vector<std::string> urls = {"http://127.0.0.1:6632"};
   std::string token;  // sent as `Authorization: Bearer`; "" = none
+  // For https URLs, files of PEM: the certificates to trust ("" = those of the system), and what
+  // the client shows of itself ("" = nothing).
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds request_timeout{30'000};  // a long poll has its own wait on top
   RetryPolicy retry;

@@ -43,7 +43,7 @@ class Producer {
   using OnOutcome = std::function<void(const PushOutcome&)>;
 
   // REQUIRES: `client` outlives the producer.
-  explicit Producer(Client& client, ProducerOptions options = {});
+  explicit Producer(Client& client, const ProducerOptions& options = {});
   // Close().
   ~Producer();
   Producer(const Producer&) = delete;
