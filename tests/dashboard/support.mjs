@@ -189,9 +189,15 @@ export async function checkAccess(page, where) {
 /** Shows a page of the dashboard and waits for its heading. */
 export async function show(page, broker, hash, heading) {
   const target = `${broker.url}/#/${hash}`;
-  if (page.url().startsWith(broker.url)) await page.evaluate((to) => { location.hash = to; }, `#/${hash}`);
+  const here = await page.evaluate(() => location.href);
+  if (here.startsWith(broker.url)) await page.evaluate((to) => { location.hash = to; }, `#/${hash}`);
   else await page.goto(target);
   await page.locator('h1', { hasText: heading }).waitFor();
+}
+
+/** Waits until the address has this text. The page is asked: what the driver calls the address comes later. */
+export async function addressHas(page, text) {
+  await page.waitForFunction((wanted) => location.href.includes(wanted), text, { timeout: waitMs });
 }
 
 /** Waits until the text of the page (or of a part) has all of these. */
