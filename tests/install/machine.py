@@ -1,6 +1,7 @@
 """Machine: a copy of this machine to install packages on, gone when it is closed.
 
-An overlay in a mount namespace of its own: reads see this machine's files, writes stay in memory.
+An overlay in a mount namespace of its own: reads see this machine's files, writes stay in memory. What a broker that
+ran here left (`make run`) is not in the copy.
 """
 
 import os
@@ -14,8 +15,9 @@ CHANGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "overlay_chan
 SCRIPT = """set -e
 umask 022
 mount -t tmpfs -o mode=755 queen-test {base}
-mkdir {base}/upper {base}/work {base}/root
-mount -t overlay -o lowerdir=/,upperdir={base}/upper,workdir={base}/work overlay {base}/root
+mkdir -p {base}/upper {base}/work {base}/root {base}/hidden/var/lib
+mknod {base}/hidden/var/lib/queen c 0 0
+mount -t overlay -o lowerdir={base}/hidden:/,upperdir={base}/upper,workdir={base}/work overlay {base}/root
 mount -t proc proc {base}/root/proc
 mount --rbind /dev {base}/root/dev
 mount -t tmpfs tmpfs {base}/root/run
