@@ -118,12 +118,28 @@ std::string_view PasswordInUrl(std::string_view url) {
   return url.substr(colon + 1, at - colon - 1);
 }
 
+// Whether what stands behind the first colon of a URL without a user is no port: then it may be the
+// password of a user whose host was forgotten.
+bool LacksHost(std::string_view url) {
+  std::string_view rest = url.substr(url.find("://") + 3);
+  rest = rest.substr(0, rest.find_first_of("/?"));
+  if (rest.find('@') != std::string_view::npos) return false;
+  while (!rest.empty()) {
+    const std::string_view host = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), host.size() + 1));
+    const size_t colon = host.find(':', host.starts_with('[') ? host.find(']') : 0);
+    if (colon == std::string_view::npos) continue;
+    if (host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Hides the password of a connection string, and all of it where the password may be anywhere.
 std::string MaskConninfo(std::string_view text) {
   if (text.empty()) return "";
-  if (!IsUrl(text) || text.find("password") != std::string_view::npos) return std::string(kMask);
+  if (!IsUrl(text) || text.find("pass") != std::string_view::npos) return std::string(kMask);
   const std::string_view password = PasswordInUrl(text);
-  if (password.empty()) return std::string(text);
+  if (password.empty()) return std::string(LacksHost(text) ? kMask : text);
   const auto before = static_cast<size_t>(password.data() - text.data());
   return fmt::format("{}{}{}", text.substr(0, before), kMask,
                      text.substr(before + password.size()));

@@ -191,6 +191,10 @@ TEST(Settings, PasswordsAreNeverShown) {
   EXPECT_EQ(shown("postgresql://me@db:5432/app"), "postgresql://me@db:5432/app");
   EXPECT_EQ(shown("postgresql://db/app?user=me&password=s3cret"), "***");
   EXPECT_EQ(shown("host=db password=s3cret"), "***");
+  EXPECT_EQ(shown("postgresql://me:s3cret"), "***");
+  EXPECT_EQ(shown("postgresql://me:s3cret/app"), "***");
+  EXPECT_EQ(shown("postgresql://me@db/app?passwor=s3cret"), "***");
+  EXPECT_EQ(shown("postgresql://a:1,b,[::1]:2/app"), "postgresql://a:1,b,[::1]:2/app");
   EXPECT_EQ(shown(""), "");
 
   Config config;

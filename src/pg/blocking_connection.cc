@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "pg/connect_options.h"
 #include "pg/sqlstate.h"
 
 namespace queen::pg {
@@ -56,6 +57,7 @@ BlockingConnection::BlockingConnection(pg_conn* connection) : connection_(connec
 
 Result<BlockingConnection> BlockingConnection::Connect(const std::string& conninfo,
                                                        int timeout_ms) {
+  QUEEN_RETURN_IF_ERROR(CheckConninfo(conninfo));
   const std::string timeout = fmt::format("{}", std::max(2, (timeout_ms + 999) / 1000));
   // The connection string is expanded first; what follows it wins.
   const std::array<const char*, 5> keywords = {"dbname", "connect_timeout", "client_encoding",

@@ -16,6 +16,12 @@ struct FreeOptions {
 };
 using OptionList = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
+Status Malformed() {
+  return Status(Code::kInvalidRequest,
+                "the PostgreSQL connection string cannot be parsed; characters of a password such "
+                "as @ / : % # must be percent-encoded in a URL");
+}
+
 void Set(Keywords& keywords, std::string_view name, std::string value) {
   for (auto& [key, current] : keywords) {
     if (key == name) {
@@ -35,20 +41,35 @@ void SetDefault(Keywords& keywords, std::string_view name, std::string value) {
   if (!Has(keywords, name)) keywords.emplace_back(name, std::move(value));
 }
 
-// The keywords in a connection string, without defaults and environment.
+// One port, or one for each host; where it is left out libpq takes its own.
+bool ArePorts(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view port = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), port.size() + 1));
+    uint16_t number = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    const bool is_port = error == std::errc() && end == port.data() + port.size() && number > 0;
+    if (!port.empty() && !is_port) return false;
+  }
+  return true;
+}
+
+// The keywords in a connection string, without defaults and environment. No error shows any of it:
+// where it is malformed, any part may be the password.
 Result<Keywords> ParseConninfo(const std::string& conninfo) {
   Keywords keywords;
   if (conninfo.empty()) return keywords;
   char* error = nullptr;
   const OptionList options(PQconninfoParse(conninfo.c_str(), &error));
   if (!options) {
-    // libpq quotes the string in some errors, and it may hold a password.
     PQfreemem(error);
-    return Status(Code::kInvalidRequest, "the PostgreSQL connection string cannot be parsed");
+    return Malformed();
   }
   for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr) keywords.emplace_back(option->keyword, option->val);
   }
+  // "postgresql://user:secret" without a host has the password for a port.
+  if (!ArePorts(Find(keywords, "port"))) return Malformed();
   return keywords;
 }
 
@@ -134,6 +155,8 @@ std::string_view Find(const Keywords& keywords, std::string_view name) {
   }
   return {};
 }
+
+Status CheckConninfo(const std::string& conninfo) { return ParseConninfo(conninfo).status(); }
 
 Status ConnectOptions::Validate() const {
   const auto parsed = ParseConninfo(conninfo);

@@ -28,6 +28,9 @@ class ConnectionLog;
 
 using Keywords = std::vector<std::pair<std::string, std::string>>;
 
+// Whether libpq can use the connection string. The error shows nothing of it.
+Status CheckConninfo(const std::string& conninfo);
+
 struct ConnectOptions {
   // "postgresql://..." or "host=... dbname=...".
   std::string conninfo;

@@ -21,6 +21,18 @@ TEST(ConnectOptions, RefusesWhatCannotWork) {
   // The string may hold a password, so it is not repeated.
   EXPECT_EQ(message_of([](O o) { o.conninfo = "password=secret nonsense"; }).find("secret"),
             std::string::npos);
+  for (const char* malformed :
+       {"postgresql://queen:sec%ret@localhost:5432/q", "postgres://queen:sec%ret",
+        "postgresql://queen:sec%ret@[::1/q", "postgresql://queen:sec/ret@localhost/q",
+        "postgresql://queen:secret", "postgresql://queen:1secret@h:x/q", "host=a port=secret"}) {
+    const std::string message = message_of([&](O o) { o.conninfo = malformed; });
+    for (const char* part : {"sec", "ret", "queen"}) {
+      EXPECT_EQ(message.find(part), std::string::npos) << malformed << ": " << message;
+    }
+  }
+  for (const char* fine : {"postgresql://a:1,b:2,c/q", "host=a,b port=1,", "port=5432"}) {
+    EXPECT_TRUE(CheckConninfo(fine).ok()) << fine;
+  }
   EXPECT_NE(message_of([](O o) { o.keywords = {{"hots", "x"}}; }).find("hots"), std::string::npos);
   EXPECT_NE(message_of([](O o) { o.connect_timeout_ms = 0; }).find("connect_timeout_ms"),
             std::string::npos);
