@@ -457,6 +457,18 @@ void AsyncQueueManager::FindQueues(std::vector<PartitionId> partitions,
   Ask(pg::Batch(storage::kFindQueuesOf, std::move(params)), read, std::move(done));
 }
 
+void AsyncQueueManager::FindStreamQueues(StreamQueryName query,
+                                         Done<std::optional<StreamQueues>> done) {
+  Params params(2);
+  query.id ? params.Uuid(*query.id) : params.Null(pg::oid::kUuid);
+  params.TextOrNull(query.name);
+  const auto read = [](const std::vector<Rows>& rows) -> std::optional<StreamQueues> {
+    if (rows[0].rows() == 0) return std::nullopt;
+    return StreamQueues{TextAt(rows[0], 0, 0), TextAt(rows[0], 0, 1)};
+  };
+  Ask(pg::Batch(storage::kFindStreamQueues, std::move(params)), read, std::move(done));
+}
+
 void AsyncQueueManager::RefreshStats(Done<bool> done) {
   here_.AssertOwner();
   stats_job_.Refresh(here_, [done = std::move(done),

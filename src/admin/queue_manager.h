@@ -57,6 +57,7 @@ class AsyncQueueManager final : public QueueManager {
   void Report(ReportRequest request, Done<std::string> done) override;
   void FindQueues(std::vector<PartitionId> partitions,
                   Done<std::vector<std::string>> done) override;
+  void FindStreamQueues(StreamQueryName query, Done<std::optional<StreamQueues>> done) override;
   void RefreshStats(Done<bool> done) override;
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, Done<bool> done) override;
 

@@ -164,6 +164,19 @@ struct TraceName {
   int64_t last_seen_micros = 0;
 };
 
+// ---- streaming queries
+
+// By its id or by its name.
+struct StreamQueryName {
+  std::optional<Uuid> id;
+  std::optional<std::string> name;
+};
+
+struct StreamQueues {
+  std::string source;
+  std::string sink;  // "" for none
+};
+
 // ---- reports
 
 // A question whose whole answer is one JSON document that SQL writes (storage/reports.h).
@@ -216,6 +229,8 @@ class QueueManager {
   // a while.
   virtual void FindQueues(std::vector<PartitionId> partitions,
                           Done<std::vector<std::string>> done) = 0;
+  // What the query reads and writes; nullopt: there is none.
+  virtual void FindStreamQueues(StreamQueryName query, Done<std::optional<StreamQueues>> done) = 0;
   // Measures all queues and groups; true when every number is newer than this call.
   virtual void RefreshStats(Done<bool> done) = 0;
   // For every broker; this one has carried it out when it answers.

@@ -34,7 +34,9 @@ std::optional<auth::StoredToken> ReadToken(const pg::Rows& rows, int row) {
     if (!limits.ok()) return std::nullopt;
     token.identity.queues = *std::move(limits);
   }
-  if (!rows.IsNull(row, 5)) token.expires_seconds = rows.TimestampTz(row, 5) / kMicrosPerSecond;
+  if (!rows.IsNull(row, 5)) {
+    token.identity.until_seconds = rows.TimestampTz(row, 5) / kMicrosPerSecond;
+  }
   return token;
 }
 

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/query_params.h"
 #include "api/report.h"
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/json_reader.h"
 #include "base/uuid.h"
 #include "storage/reports.h"
@@ -18,39 +20,58 @@ namespace {
 
 using http::Method;
 
+// Where a request says which queue it changes, exactly as its handler reads it.
+enum class Queue : uint8_t {
+  kNone,       // all of them, or none
+  kPath,       // ":queue"
+  kBody,       // "queue"
+  kBodyFirst,  // "queue" of the body, or else of the query
+  kPartition,  // the one of ":partitionId"
+};
+
 struct Named {
   Method method;
   std::string_view pattern;
   std::string_view action;
+  Queue queue;
 };
 
 constexpr auto kActions = std::to_array<Named>({
-    {Method::kPost, "/api/v1/configure", "queue.configure"},
-    {Method::kDelete, "/api/v1/resources/queues/:queue", "queue.delete"},
-    {Method::kDelete, "/api/v1/queues/:queue/clear", "queue.clear"},
-    {Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition", "partition.delete"},
-    {Method::kDelete, "/api/v1/consumer-groups/:group", "group.delete"},
-    {Method::kDelete, "/api/v1/consumer-groups/:group/queues/:queue", "group.delete"},
-    {Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", "group.seek"},
+    {Method::kPost, "/api/v1/configure", "queue.configure", Queue::kBody},
+    {Method::kDelete, "/api/v1/resources/queues/:queue", "queue.delete", Queue::kPath},
+    {Method::kDelete, "/api/v1/queues/:queue/clear", "queue.clear", Queue::kPath},
+    {Method::kDelete, "/api/v1/resources/queues/:queue/partitions/:partition", "partition.delete",
+     Queue::kPath},
+    {Method::kDelete, "/api/v1/consumer-groups/:group", "group.delete", Queue::kNone},
+    {Method::kDelete, "/api/v1/consumer-groups/:group/queues/:queue", "group.delete", Queue::kPath},
+    {Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/seek", "group.seek",
+     Queue::kPath},
     {Method::kPost, "/api/v1/consumer-groups/:group/queues/:queue/partitions/:partition/seek",
-     "group.seek"},
-    {Method::kPost, "/api/v1/consumer-groups/:group/subscription", "group.subscription"},
-    {Method::kDelete, "/api/v1/dlq", "dlq.purge"},
-    {Method::kPost, "/api/v1/dlq/redrive", "dlq.redrive"},
-    {Method::kDelete, "/api/v1/messages/:partitionId/:transactionId", "message.delete"},
-    {Method::kPost, "/api/v1/messages/:partitionId/:transactionId/retry", "message.retry"},
-    {Method::kPost, "/api/v1/messages/:partitionId/:transactionId/dlq", "message.dlq"},
-    {Method::kPost, "/api/v1/system/maintenance", "maintenance.push"},
-    {Method::kPost, "/api/v1/system/maintenance/pop", "maintenance.pop"},
+     "group.seek", Queue::kPath},
+    {Method::kPost, "/api/v1/consumer-groups/:group/subscription", "group.subscription",
+     Queue::kNone},
+    {Method::kDelete, "/api/v1/dlq", "dlq.purge", Queue::kBodyFirst},
+    {Method::kPost, "/api/v1/dlq/redrive", "dlq.redrive", Queue::kBodyFirst},
+    {Method::kDelete, "/api/v1/messages/:partitionId/:transactionId", "message.delete",
+     Queue::kPartition},
+    {Method::kPost, "/api/v1/messages/:partitionId/:transactionId/retry", "message.retry",
+     Queue::kPartition},
+    {Method::kPost, "/api/v1/messages/:partitionId/:transactionId/dlq", "message.dlq",
+     Queue::kPartition},
+    {Method::kPost, "/api/v1/system/maintenance", "maintenance.push", Queue::kNone},
+    {Method::kPost, "/api/v1/system/maintenance/pop", "maintenance.pop", Queue::kNone},
     // It measures, and changes nothing.
-    {Method::kPost, "/api/v1/stats/refresh", ""},
+    {Method::kPost, "/api/v1/stats/refresh", "", Queue::kNone},
 });
 
-// Of the path, the query or the body; "" where it names none.
-std::string QueueOf(const http::Request& request) {
-  if (!request.Param("queue").empty()) return std::string(request.Param("queue"));
-  const std::string_view queue = request.query().GetOr("queue", "");
-  if (!queue.empty()) return std::string(queue);
+const Named* FindNamed(Method method, std::string_view pattern) {
+  const auto* const found = std::ranges::find_if(kActions, [&](const Named& named) {
+    return named.method == method && named.pattern == pattern;
+  });
+  return found == kActions.end() ? nullptr : found;
+}
+
+std::string QueueOfBody(const http::Request& request) {
   const Result<JsonValue> body = ParseJson(request.body());
   if (!body.ok() || !body->is_object()) return {};
   const JsonValue named = body->Find("queue");
@@ -58,7 +79,26 @@ std::string QueueOf(const http::Request& request) {
   return named.is_string() ? std::string(named.Text(scratch).text) : std::string();
 }
 
-admin::AuditEntry EntryOf(std::string_view action, const http::Request& request) {
+// "" where it names none, or has to be asked for.
+std::string QueueOf(Queue place, const http::Request& request) {
+  switch (place) {
+    case Queue::kNone:
+    case Queue::kPartition:
+      return {};
+    case Queue::kPath:
+      return std::string(request.Param("queue"));
+    case Queue::kBody:
+      return QueueOfBody(request);
+    case Queue::kBodyFirst: {
+      std::string queue = QueueOfBody(request);
+      return queue.empty() ? std::string(request.query().GetOr("queue", "")) : queue;
+    }
+  }
+  return {};
+}
+
+admin::AuditEntry EntryOf(std::string_view action, std::string queue,
+                          const http::Request& request) {
   const auth::Identity& who = request.identity();
   admin::AuditEntry entry;
   entry.actor = who.subject;
@@ -68,9 +108,38 @@ admin::AuditEntry EntryOf(std::string_view action, const http::Request& request)
   entry.action = action;
   entry.method = MethodName(request.method());
   entry.path = request.target();
-  entry.queue = QueueOf(request);
+  entry.queue = std::move(queue);
   entry.request = request.body().substr(0, admin::AuditTrail::kRequestBytesMax);
   return entry;
+}
+
+void RunAudited(const Context& context, std::string_view action, std::string queue,
+                const http::Handler& handler, http::Request request, http::Reply reply) {
+  reply.OnSend([&context, entry = EntryOf(action, std::move(queue), request)](int status) mutable {
+    entry.at_micros = WallMicros();
+    entry.status = status;
+    context.audit(entry);
+  });
+  handler(std::move(request), std::move(reply));
+}
+
+// Asked before the change: it may be the last that is known of the partition. Where nobody can
+// tell, the entry goes without.
+void RunOnPartition(const Context& context, std::string_view action, const http::Handler& handler,
+                    http::Request request, http::Reply reply) {
+  const std::optional<Uuid> uuid = Uuid::Parse(request.Param("partitionId"));
+  const std::optional<PartitionId> partition = uuid ? DecodePartitionId(*uuid) : std::nullopt;
+  if (!partition) {
+    return RunAudited(context, action, "", handler, std::move(request), std::move(reply));
+  }
+  context.admin.FindQueues(
+      {*partition},
+      [&context, action, &handler, request = std::move(request),
+       reply = std::move(reply)](const Result<std::vector<std::string>>& names) mutable {
+        std::string queue = names.ok() && !names->empty() ? names->front() : std::string();
+        RunAudited(context, action, std::move(queue), handler, std::move(request),
+                   std::move(reply));
+      });
 }
 
 }  // namespace
@@ -78,25 +147,24 @@ admin::AuditEntry EntryOf(std::string_view action, const http::Request& request)
 std::string_view AuditedAction(Method method, std::string_view pattern,
                                const auth::Access& access) {
   if (method == Method::kGet) return "";
-  for (const Named& named : kActions) {
-    if (named.method == method && named.pattern == pattern) return named.action;
-  }
+  if (const Named* named = FindNamed(method, pattern)) return named->action;
   const bool administers = access.role == auth::Role::kAdmin || access.verb == auth::Verb::kAdmin;
   return administers ? pattern : "";
 }
 
-http::Handler Audited(const Context& context, std::string_view action, http::Handler handler) {
-  return
-      [&context, action, handler = std::move(handler)](http::Request request, http::Reply reply) {
-        if (context.audit) {
-          reply.OnSend([&context, entry = EntryOf(action, request)](int status) mutable {
-            entry.at_micros = WallMicros();
-            entry.status = status;
-            context.audit(entry);
-          });
-        }
-        handler(std::move(request), std::move(reply));
-      };
+http::Handler Audited(const Context& context, Method method, std::string_view pattern,
+                      std::string_view action, http::Handler handler) {
+  const Named* const named = FindNamed(method, pattern);
+  const Queue place = named == nullptr ? Queue::kNone : named->queue;
+  return [&context, action, place, handler = std::move(handler)](http::Request request,
+                                                                 http::Reply reply) {
+    if (!context.audit) return handler(std::move(request), std::move(reply));
+    if (place == Queue::kPartition) {
+      return RunOnPartition(context, action, handler, std::move(request), std::move(reply));
+    }
+    std::string queue = QueueOf(place, request);
+    RunAudited(context, action, std::move(queue), handler, std::move(request), std::move(reply));
+  };
 }
 
 void HandleListAudit(const Context& context, const http::Request& request, http::Reply reply) {

@@ -20,8 +20,10 @@ namespace queen::api {
 std::string_view AuditedAction(http::Method method, std::string_view pattern,
                                const auth::Access& access);
 
-// `handler`, whose requests leave an entry. `action` outlives it.
-http::Handler Audited(const Context& context, std::string_view action, http::Handler handler);
+// `handler` of that route, whose requests leave an entry with the queue that they name. `action`
+// outlives it.
+http::Handler Audited(const Context& context, http::Method method, std::string_view pattern,
+                      std::string_view action, http::Handler handler);
 
 // GET /api/v1/audit
 void HandleListAudit(const Context& context, const http::Request& request, http::Reply reply);

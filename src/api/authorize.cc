@@ -59,6 +59,11 @@ Status CheckQueue(const Identity& who, Verb verb, std::string_view queue) {
   return Forbidden(fmt::format("this token may not {} the queue {}", Phrase(verb), queue));
 }
 
+Status CheckAccess(const Identity& who, const auth::Access& access, std::string_view queue) {
+  if (who.role < access.role) return Status(Code::kForbidden);
+  return queue.empty() ? CheckAllQueues(who, access.verb) : CheckQueue(who, access.verb, queue);
+}
+
 Status CheckAllQueues(const Identity& who, Verb verb) {
   if (who.queues.AllowAll(verb)) return Status::Ok();
   return Forbidden("this token is limited to some queues, and this is about all of them");
@@ -116,6 +121,25 @@ void CheckPartitions(const Context& context, const Identity& who, Verb verb,
           }
         }
         go_on(std::move(reply));
+      });
+}
+
+void CheckStreamQuery(const Context& context, const Identity& who, Verb sink_verb,
+                      admin::StreamQueryName query, http::Reply reply,
+                      UniqueFunction<void(StreamQueryIs, http::Reply)> go_on) {
+  if (!who.queues.limited) return go_on(StreamQueryIs::kUnasked, std::move(reply));
+  context.admin.FindStreamQueues(
+      std::move(query),
+      [queues = who.queues, sink_verb, reply = std::move(reply),
+       go_on = std::move(go_on)](const Result<std::optional<admin::StreamQueues>>& found) mutable {
+        if (!found.ok()) return reply.SendError(found.status());
+        if (!*found) return go_on(StreamQueryIs::kAbsent, std::move(reply));
+        const admin::StreamQueues& of = **found;
+        const bool sink = of.sink.empty() || queues.Allow(sink_verb, of.sink);
+        if (!sink || !queues.Allow(Verb::kPop, of.source)) {
+          return reply.SendError(Forbidden("this token may not use the queues of that query"));
+        }
+        go_on(StreamQueryIs::kThere, std::move(reply));
       });
 }
 

@@ -24,6 +24,9 @@ namespace queen::api {
 // or kForbidden.
 Status Authorize(const Context& context, http::Request& request, const http::RouteInfo& route);
 
+// Whether somebody may do what the route is for, to `queue` ("": to all of them). kForbidden.
+Status CheckAccess(const auth::Identity& who, const auth::Access& access, std::string_view queue);
+
 // Ok, or kForbidden with a text that names the queue.
 Status CheckQueue(const auth::Identity& who, auth::Verb verb, std::string_view queue);
 // The same for what is about every queue.
@@ -37,5 +40,13 @@ Status CheckPushes(const auth::Identity& who, const std::vector<sidecar::PushIte
 void CheckPartitions(const Context& context, const auth::Identity& who, auth::Verb verb,
                      std::vector<PartitionId> partitions, http::Reply reply,
                      UniqueFunction<void(http::Reply)> go_on);
+
+// The same for the queues of a streaming query, as it was registered: its source must be one to pop
+// from, and its sink, if it has one, one that `sink_verb` is allowed for. `go_on` hears whether
+// there is such a query; where the token is not limited nobody looks.
+enum class StreamQueryIs : uint8_t { kUnasked, kAbsent, kThere };
+void CheckStreamQuery(const Context& context, const auth::Identity& who, auth::Verb sink_verb,
+                      admin::StreamQueryName query, http::Reply reply,
+                      UniqueFunction<void(StreamQueryIs, http::Reply)> go_on);
 
 }  // namespace queen::api

@@ -214,12 +214,47 @@ TEST_F(AuthorizeTest, AcksAreForThePartitionsOfThoseQueues) {
     EXPECT_EQ(response().status, 403) << path;
     Send("POST", path, body);
     manager_.queues_of.done(std::vector<std::string>{"orders.eu"});
+    if (std::string_view(path).starts_with("/streams")) {
+      manager_.stream_queues.done(std::optional(admin::StreamQueues{"orders.eu", ""}));
+    }
     EXPECT_FALSE(answered()) << path << Answer();
   }
   EXPECT_EQ(engine_.acks.size(), 1U);
   EXPECT_EQ(engine_.transactions.size(), 2U);
   EXPECT_EQ(engine_.stream_states.size(), 1U);
   EXPECT_EQ(manager_.trace.requests.size(), 1U);
+}
+
+// Whatever the request itself names: the query was registered for queues, and those count.
+TEST_F(AuthorizeTest, AStreamingQueryIsForWhoMayUseItsQueues) {
+  Limit(Role::kReadWrite, {.push = {"totals"}, .pop = {"orders.*"}});
+  const std::string query =
+      R"({"name":"n","source_queue":"orders.eu","config_hash":"h","reset":true})";
+  const std::string cycle = fmt::format(R"({{"query_id":"{}","partition_id":"{}"}})",
+                                        "0190a6e2-5b1c-7abc-8def-0123456789ab", kPartition);
+  const auto ask = [&](std::string_view path, const std::string& body,
+                       std::optional<admin::StreamQueues> stored) {
+    Send("POST", path, body);
+    if (path != "/streams/v1/queries")
+      manager_.queues_of.done(std::vector<std::string>{"orders.eu"});
+    manager_.stream_queues.done(std::move(stored));
+    return response().status;
+  };
+  for (const auto& [path, body] : {std::pair{"/streams/v1/queries", query},
+                                   {"/streams/v1/cycle", cycle},
+                                   {"/streams/v1/state/get", cycle}}) {
+    EXPECT_EQ(ask(path, body, {{"mail", ""}}), 403) << path;
+    EXPECT_EQ(ask(path, body, {{"orders.eu", "mail"}}), 403) << path;
+  }
+  EXPECT_TRUE(engine_.stream_queries.empty() && engine_.transactions.empty());
+  EXPECT_TRUE(engine_.stream_states.empty());
+  EXPECT_EQ(ask("/streams/v1/queries", query, {{"orders.us", "totals"}}), 0);
+  EXPECT_EQ(*manager_.stream_queues.requests.back().name, "n");
+  EXPECT_TRUE(engine_.stream_queries.back().reset);
+  EXPECT_EQ(ask("/streams/v1/queries", query, std::nullopt), 0);
+  EXPECT_FALSE(engine_.stream_queries.back().reset) << "what others register now stays";
+  EXPECT_EQ(ask("/streams/v1/cycle", cycle, {{"orders.us", "totals"}}), 0);
+  EXPECT_EQ(ask("/streams/v1/state/get", cycle, {{"orders.us", "totals"}}), 0);
 }
 
 TEST_F(AuthorizeTest, ChangesOfAQueueNeedItsAdministration) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "api/maintenance.h"
 #include "api/metrics.h"
 #include "api/shared_state.h"
+#include "api/waiting_callers.h"
 #include "auth/identity.h"
 #include "base/trace_context.h"
 #include "http/client_limits.h"
@@ -36,6 +38,8 @@ struct Context {
   // Who has sent this Authorization header, if there is one; kUnauthenticated when nobody can be
   // seen in it. Unset: authentication is off, and everybody may do everything.
   std::function<Result<auth::IdentityRef>(std::optional<std::string_view>)> authenticate = {};
+  // Long polls, whose tokens may end while they wait. Null: nobody is watched.
+  std::shared_ptr<WaitingCallers> waiting = {};
   // Nobody is asked for a token, and the broker is reached from other machines.
   bool open_to_network = false;
   // Begins the span of a request whose caller has this context, which may be none; what is not to

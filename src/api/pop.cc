@@ -75,6 +75,34 @@ bool MayWait(const Query& query) {
   return !wait.ok() || *wait;
 }
 
+// A pop that the engine has. Its answer, the client's leaving and the end of its token all need it.
+struct Underway {
+  http::Reply reply;
+  std::string group;
+  bool wait = false;
+  Status refusal;  // its token has ended
+  sidecar::CancelPop cancel;
+  WaitingCallers::Watch watch;
+};
+
+// Ends `underway` when its caller may no longer pop.
+WaitingCallers::Watch WatchCaller(const Context& context, const http::Request& request,
+                                  const std::shared_ptr<Underway>& underway) {
+  const auto header = request.Header("Authorization");
+  if (!context.waiting || !header || request.access() == nullptr) return {};
+  WaitingCallers::Caller caller;
+  caller.header = *header;
+  caller.access = *request.access();
+  caller.queue = request.Param("queue");
+  caller.end = [weak = std::weak_ptr(underway)](const Status& why) {
+    const auto ended = weak.lock();
+    if (!ended) return;
+    ended->refusal = why;
+    if (ended->cancel) ended->cancel();
+  };
+  return context.waiting->Add(std::move(caller), request.identity().until_seconds);
+}
+
 void Answer(const Context& context, bool wait, const std::string& group, http::Reply reply,
             Result<PopResult> result) {
   if (!result.ok()) return SendPopError(context.loop, wait, std::move(reply), result.status());
@@ -84,6 +112,19 @@ void Answer(const Context& context, bool wait, const std::string& group, http::R
   http::Response nothing = http::Response::Empty();
   if (context.pop_paused && context.pop_paused()) nothing.AddHeader("Queen-Paused", "pop");
   reply.Send(std::move(nothing));
+}
+
+void Finish(const Context& context, Underway& pop, Result<PopResult> result) {
+  if (!pop.reply) return;
+  // Tokens may have changed since the last look.
+  if (context.waiting) context.waiting->Look();
+  pop.watch = {};
+  const bool taken = pop.reply.connected() && pop.refusal.ok();
+  if (result.ok() && result->leased && !taken) {
+    context.engine.GiveBack(pop.group, std::exchange(*result, PopResult{}));
+  }
+  if (!pop.refusal.ok()) result = pop.refusal;
+  Answer(context, pop.wait, pop.group, std::move(pop.reply), std::move(result));
 }
 
 }  // namespace
@@ -143,21 +184,23 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
   Result<PopRequest> pop = ParsePop(request, WallMicros());
   if (!pop.ok()) return SendPopError(context.loop, wait, std::move(reply), pop.status());
   pop->trace = TraceOf(context, request);
-  // The engine's answer and the client's leaving both need the reply.
-  const auto shared_reply = std::make_shared<http::Reply>(std::move(reply));
-  if (pop->wait_ms > 0) shared_reply->HoldNext();
-  std::string group = pop->group;
-  sidecar::CancelPop cancel = context.engine.Pop(
-      *std::move(pop),
-      [&context, wait, shared_reply, group = std::move(group)](Result<PopResult> result) {
-        if (!*shared_reply) return;
-        if (result.ok() && result->leased && !shared_reply->connected()) {
-          context.engine.GiveBack(group, std::exchange(*result, PopResult{}));
-        }
-        Answer(context, wait, group, std::move(*shared_reply), std::move(result));
+  const auto underway = std::make_shared<Underway>();
+  underway->reply = std::move(reply);
+  underway->group = pop->group;
+  underway->wait = wait;
+  if (pop->wait_ms > 0) {
+    underway->reply.HoldNext();
+    underway->watch = WatchCaller(context, request, underway);
+  }
+  sidecar::CancelPop cancel =
+      context.engine.Pop(*std::move(pop), [&context, underway](Result<PopResult> result) {
+        Finish(context, *underway, std::move(result));
       });
-  if (!*shared_reply || !cancel) return;
-  shared_reply->OnDisconnect([cancel = std::move(cancel)]() mutable { cancel(); });
+  if (!underway->reply || !cancel) return;
+  underway->cancel = std::move(cancel);
+  underway->reply.OnDisconnect([weak = std::weak_ptr(underway)] {
+    if (const auto gone = weak.lock()) gone->cancel();
+  });
 }
 
 }  // namespace queen::api

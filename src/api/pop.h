@@ -8,7 +8,10 @@
 //      for a client that has just left is lost to it (at most once).
 //   3. From 5 s on the 204 leaves 500 ms before the timeout the client named, because some give up
 //      at exactly that moment.
-//   4. A refusal (4xx) of a pop that would have waited leaves after 1 s: consumers ask again at
+//   4. A pop whose token is revoked or expires while it waits is ended with 401 (WaitingCallers).
+//   It
+//      is given nothing any more: a lease that is on its way is given back, as in point 2.
+//   5. A refusal (4xx) of a pop that would have waited leaves after 1 s: consumers ask again at
 //      once.
 // A pop is never answered 429, which consumers take for the end: it becomes a 503.
 #pragma once
@@ -38,7 +41,7 @@ void HandlePop(const Context& context, const http::Request& request, http::Reply
 // The request for the engine; kInvalidRequest names the parameter that cannot be used.
 Result<sidecar::PopRequest> ParsePop(const http::Request& request, int64_t now_micros);
 
-// How every error of a pop is told (point 4, and never a 429), also by who refuses it before it
+// How every error of a pop is told (point 5, and never a 429), also by who refuses it before it
 // gets here. `wait` is the query's.
 // What the router refuses, a pop or not: a consumer that waits is answered late here too.
 void RefuseUnrouted(Loop& loop, const http::Request& request, http::Reply reply,

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "api/late_reply.h"
 #include "api/test_api.h"
+#include "api/waiting_callers.h"
 #include "base/clock.h"
 
 namespace queen::api {
@@ -255,6 +258,105 @@ TEST_F(PopTest, RefusalsOfGoneClientsAreForgotten) {
   (*callback)();
   EXPECT_FALSE(answered());
   EXPECT_EQ(target_->abandoned[1], 1);
+}
+
+class WaitingPopTest : public PopTest {
+ protected:
+  WaitingPopTest() {
+    context_.authenticate = [this](std::optional<std::string_view> header) {
+      return Authenticate(std::string(header.value_or("")));
+    };
+    context_.waiting = WaitingCallers::Make(
+        {.authenticate = [this](const std::string& header) { return Authenticate(header); },
+         .generation = [this] { return generation_; },
+         .now_seconds = [this] { return now_; }});
+  }
+
+  Result<auth::IdentityRef> Authenticate(const std::string& header) {
+    ++asked_;
+    const auto found = tokens_.find(header);
+    if (found == tokens_.end() || found->second.until_seconds <= now_) {
+      return Status(Code::kUnauthenticated, "Unknown or revoked token");
+    }
+    return auth::IdentityRef(std::make_shared<const auth::Identity>(found->second));
+  }
+  void Wait(std::string_view token) {
+    Send("GET", "/api/v1/pop/queue/orders?wait=true&consumerGroup=g", "",
+         fmt::format("Authorization: {}\r\n", token));
+    ASSERT_FALSE(answered()) << Answer();
+  }
+  void Change() {
+    ++generation_;
+    context_.waiting->Look();
+  }
+
+  std::map<std::string, auth::Identity> tokens_{
+      {"a", {.role = auth::Role::kReadWrite, .subject = "a"}},
+      {"b", {.role = auth::Role::kReadWrite, .subject = "b", .until_seconds = 100}}};
+  uint64_t generation_ = 1;
+  int64_t now_ = 0;
+  int asked_ = 0;
+};
+
+TEST_F(WaitingPopTest, ARevokedTokenEndsTheWait) {
+  Wait("a");
+  Change();
+  EXPECT_EQ(engine_.cancelled, 0);
+  tokens_.erase("a");
+  Change();
+  EXPECT_EQ(engine_.cancelled, 1);
+  engine_.pop_done(PopResult{});
+  MillisUntilAnswered();
+  EXPECT_EQ(Answer(), R"(401 {"error":"Unknown or revoked token","code":"unauthenticated"})");
+  EXPECT_EQ(context_.waiting->size(), 0U);
+}
+
+TEST_F(WaitingPopTest, WhatArrivesForARevokedTokenIsGivenBack) {
+  Wait("a");
+  tokens_.erase("a");
+  ++generation_;
+  PopResult result = OneMessage();
+  result.leased = true;
+  engine_.pop_done(std::move(result));
+  ASSERT_EQ(engine_.given_back.size(), 1U);
+  MillisUntilAnswered();
+  EXPECT_EQ(response().status, 401);
+}
+
+TEST_F(WaitingPopTest, ATokenThatExpiresEndsTheWait) {
+  Wait("b");
+  const int asked = asked_;
+  now_ = 99;
+  context_.waiting->Look();
+  EXPECT_EQ(asked_, asked) << "nobody is asked without a reason";
+  now_ = 100;
+  context_.waiting->Look();
+  EXPECT_EQ(engine_.cancelled, 1);
+}
+
+TEST_F(WaitingPopTest, ATokenThatLosesItsQueueEndsTheWait) {
+  Wait("a");
+  tokens_["a"].queues = {.limited = true, .pop = {"mail"}};
+  Change();
+  EXPECT_EQ(engine_.cancelled, 1);
+  engine_.pop_done(PopResult{});
+  MillisUntilAnswered();
+  EXPECT_EQ(response().status, 403);
+}
+
+TEST_F(WaitingPopTest, OthersGoOnWaitingAndWhoIsAnsweredIsForgotten) {
+  Wait("b");
+  const auto waits = target_;
+  const sidecar::PopDone kept = std::move(engine_.pop_done);
+  Wait("a");
+  EXPECT_EQ(context_.waiting->size(), 2U);
+  engine_.pop_done(OneMessage());
+  EXPECT_EQ(response().status, 200);
+  EXPECT_EQ(context_.waiting->size(), 1U);
+  tokens_.erase("a");
+  Change();
+  EXPECT_EQ(engine_.cancelled, 0);
+  EXPECT_TRUE(waits->responses.empty());
 }
 
 TEST_F(PopTest, HeadTakesNothing) {

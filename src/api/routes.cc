@@ -86,7 +86,7 @@ class Adder {
                   ContextHandler handler) const {
     http::Handler bound = Bind(context_, access, handler);
     const std::string_view action = AuditedAction(method, pattern, access);
-    if (!action.empty()) bound = Audited(context_, action, std::move(bound));
+    if (!action.empty()) bound = Audited(context_, method, pattern, action, std::move(bound));
     router_.Add(method, pattern, access, std::move(bound));
   }
 

@@ -279,6 +279,42 @@ void ExecuteCycle(const Context& context, TransactionRequest cycle, http::Reply 
   context.engine.Transaction(std::move(cycle));
 }
 
+// ---- queries
+
+void Register(const Context& context, StreamQueryRequest query, http::Reply reply) {
+  std::string name = query.name;
+  std::string hash = query.config_hash;
+  context.engine.RegisterStreamQuery(
+      std::move(query), [name = std::move(name), hash = std::move(hash), reply = std::move(reply)](
+                            const Result<StreamQueryResult>& result) mutable {
+        if (!result.ok()) return reply.SendError(result.status());
+        http::Response response = http::Response::Json(200, {});
+        JsonWriter writer(response.body);
+        writer.BeginObject();
+        writer.Field("success", true);
+        writer.Field("query_id", result->id.ToString());
+        writer.Field("name", name);
+        writer.Field("config_hash", hash);
+        writer.Field("fresh", result->fresh);
+        writer.Field("reset", result->reset);
+        writer.EndObject();
+        reply.Send(std::move(response));
+      });
+}
+
+// Goes on if the caller may use both the partition and the query.
+void CheckUse(const Context& context, const auth::Identity& who, auth::Verb sink_verb, Uuid query,
+              PartitionId partition, http::Reply reply, UniqueFunction<void(http::Reply)> go_on) {
+  CheckPartitions(
+      context, who, auth::Verb::kPop, {partition}, std::move(reply),
+      [&context, who, sink_verb, query, go_on = std::move(go_on)](http::Reply granted) mutable {
+        CheckStreamQuery(context, who, sink_verb, {.id = query, .name = {}}, std::move(granted),
+                         [go_on = std::move(go_on)](StreamQueryIs, http::Reply free) mutable {
+                           go_on(std::move(free));
+                         });
+      });
+}
+
 }  // namespace
 
 // ---- queries
@@ -309,23 +345,13 @@ void HandleStreamQuery(const Context& context, const http::Request& request, htt
     granted = CheckQueue(request.identity(), auth::Verb::kPush, query->sink_queue);
   }
   if (!granted.ok()) return reply.SendError(granted);
-  std::string name = query->name;
-  std::string hash = query->config_hash;
-  context.engine.RegisterStreamQuery(
-      *std::move(query), [name = std::move(name), hash = std::move(hash), reply = std::move(reply)](
-                             const Result<StreamQueryResult>& result) mutable {
-        if (!result.ok()) return reply.SendError(result.status());
-        http::Response response = http::Response::Json(200, {});
-        JsonWriter writer(response.body);
-        writer.BeginObject();
-        writer.Field("success", true);
-        writer.Field("query_id", result->id.ToString());
-        writer.Field("name", name);
-        writer.Field("config_hash", hash);
-        writer.Field("fresh", result->fresh);
-        writer.Field("reset", result->reset);
-        writer.EndObject();
-        reply.Send(std::move(response));
+  admin::StreamQueryName name{.id = {}, .name = query->name};
+  CheckStreamQuery(
+      context, request.identity(), auth::Verb::kPush, std::move(name), std::move(reply),
+      [&context, query = *std::move(query)](StreamQueryIs is, http::Reply free) mutable {
+        // One that others register meanwhile is theirs, and is not wiped.
+        if (is == StreamQueryIs::kAbsent) query.reset = false;
+        Register(context, std::move(query), std::move(free));
       });
 }
 
@@ -365,10 +391,11 @@ void HandleStreamCycle(const Context& context, http::Request& request, http::Rep
   const Status room = reply.TakeRoom(kCycleBytes + PushReplyBytes(cycle.pushes));
   if (!room.ok()) return reply.SendError(room);
   const PartitionId partition = *cycle.acks[0].item.partition;
-  CheckPartitions(context, request.identity(), auth::Verb::kPop, {partition}, std::move(reply),
-                  [&context, cycle = std::move(cycle)](http::Reply free) mutable {
-                    ExecuteCycle(context, std::move(cycle), std::move(free));
-                  });
+  const Uuid query = cycle.cycle->query_id;
+  CheckUse(context, request.identity(), auth::Verb::kPush, query, partition, std::move(reply),
+           [&context, cycle = std::move(cycle)](http::Reply free) mutable {
+             ExecuteCycle(context, std::move(cycle), std::move(free));
+           });
 }
 
 // ---- state
@@ -421,10 +448,11 @@ void HandleStreamState(const Context& context, const http::Request& request, htt
   if (!state.ok()) return reply.SendError(state.status());
   state->bytes_max = kStateBytesFirst;
   const PartitionId partition = state->partition;
-  CheckPartitions(context, request.identity(), auth::Verb::kPop, {partition}, std::move(reply),
-                  [&context, state = *std::move(state)](http::Reply granted) mutable {
-                    AskForState(context, std::move(state), std::move(granted));
-                  });
+  const Uuid query = state->query_id;
+  CheckUse(context, request.identity(), auth::Verb::kSee, query, partition, std::move(reply),
+           [&context, state = *std::move(state)](http::Reply granted) mutable {
+             AskForState(context, std::move(state), std::move(granted));
+           });
 }
 
 }  // namespace queen::api

@@ -176,6 +176,10 @@ class FakeManager final : public admin::QueueManager {
                   admin::Done<std::vector<std::string>> done) override {
     queues_of.Take(std::move(partitions), std::move(done));
   }
+  void FindStreamQueues(admin::StreamQueryName query,
+                        admin::Done<std::optional<admin::StreamQueues>> done) override {
+    stream_queues.Take(std::move(query), std::move(done));
+  }
   void RefreshStats(admin::Done<bool> done) override { refresh.Take(true, std::move(done)); }
   void SetMaintenance(state::MaintenanceMode mode, bool enabled, admin::Done<bool> done) override {
     maintenance.Take({mode, enabled}, std::move(done));
@@ -201,6 +205,7 @@ class FakeManager final : public admin::QueueManager {
   Calls<std::pair<std::string, admin::Page>, admin::Listed<admin::Trace>> named_traces;
   Calls<admin::Page, admin::Listed<admin::TraceName>> trace_names;
   Calls<std::vector<PartitionId>, std::vector<std::string>> queues_of;
+  Calls<admin::StreamQueryName, std::optional<admin::StreamQueues>> stream_queues;
   Calls<std::string, std::string> report;  // by the statement's name
   Calls<std::pair<state::MaintenanceMode, bool>, bool> maintenance;
 };

@@ -44,13 +44,13 @@ Result<IdentityRef> Authenticator::Authenticate(std::optional<std::string_view> 
     generation_ = generation;
   }
   if (const auto found = remembered_.find(hash); found != remembered_.end()) {
-    if (now_seconds < found->second.until_seconds) return found->second.identity;
+    if (now_seconds < found->second->until_seconds) return found->second;
     remembered_.erase(found);
   }
-  Result<Authority::Verified> verified = authority_.Verify(token, hash, now_seconds);
+  Result<IdentityRef> verified = authority_.Verify(token, hash, now_seconds);
   if (!verified.ok()) return verified.status();
   if (remembered_.size() >= kRememberedMax) remembered_.clear();
-  return remembered_.emplace(hash, *std::move(verified)).first->second.identity;
+  return remembered_.emplace(hash, *std::move(verified)).first->second;
 }
 
 }  // namespace queen::auth

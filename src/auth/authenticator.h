@@ -34,7 +34,7 @@ class Authenticator {
 
   Authority& authority_;
   uint64_t generation_ = 0;
-  std::unordered_map<TokenHash, Authority::Verified, Hasher> remembered_;
+  std::unordered_map<TokenHash, IdentityRef, Hasher> remembered_;
 };
 
 }  // namespace queen::auth

@@ -86,12 +86,11 @@ void Authority::LookAtTokensFile() {
   tokens_.ReplaceFile(*std::move(tokens));
 }
 
-Result<Authority::Verified> Authority::Verify(std::string_view token, const TokenHash& hash,
-                                              int64_t now_seconds) {
-  if (std::optional<TokenTable::Entry> entry = tokens_.Find(hash)) {
-    const int64_t until = entry->expires_seconds.value_or(INT64_MAX);
-    if (now_seconds >= until) return Status(Code::kUnauthenticated, "The token has expired");
-    return Verified{std::move(entry->identity), until};
+Result<IdentityRef> Authority::Verify(std::string_view token, const TokenHash& hash,
+                                      int64_t now_seconds) {
+  if (IdentityRef known = tokens_.Find(hash)) {
+    if (now_seconds < known->until_seconds) return known;
+    return Status(Code::kUnauthenticated, "The token has expired");
   }
   if (token.starts_with(kTokenPrefix)) {
     if (tokens_.awaits_database()) {
@@ -103,7 +102,7 @@ Result<Authority::Verified> Authority::Verify(std::string_view token, const Toke
   return VerifyJwt(token, now_seconds);
 }
 
-Result<Authority::Verified> Authority::VerifyJwt(std::string_view token, int64_t now_seconds) {
+Result<IdentityRef> Authority::VerifyJwt(std::string_view token, int64_t now_seconds) {
   const Result<Jwt> jwt = ParseJwt(token);
   if (!jwt.ok()) return jwt.status();
   if (options_.algorithm && *options_.algorithm != jwt->algorithm) {
@@ -119,13 +118,12 @@ Result<Authority::Verified> Authority::VerifyJwt(std::string_view token, int64_t
   identity.subject = std::move(claims->subject);
   identity.token_id = TokenIdOf(HashToken(token));
   identity.queues = std::move(claims->queues);
-  Verified verified{std::make_shared<const Identity>(std::move(identity)), INT64_MAX};
   constexpr double kFarAway = 1e15;
   if (claims->expires && *claims->expires < kFarAway) {
-    verified.until_seconds =
+    identity.until_seconds =
         static_cast<int64_t>(std::ceil(*claims->expires)) + options_.rules.skew_seconds;
   }
-  return verified;
+  return IdentityRef(std::make_shared<const Identity>(std::move(identity)));
 }
 
 }  // namespace queen::auth

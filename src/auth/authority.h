@@ -35,12 +35,6 @@ struct AuthorityOptions {
 
 class Authority {
  public:
-  // What a token that was verified is good for.
-  struct Verified {
-    IdentityRef identity;
-    int64_t until_seconds = INT64_MAX;  // since 1970
-  };
-
   // An error when a key or the file cannot be used.
   static Result<std::unique_ptr<Authority>> Make(const AuthorityOptions& options);
 
@@ -49,7 +43,7 @@ class Authority {
   void Stop();
 
   // kUnauthenticated with a reason, or kOverloaded when it cannot be said yet.
-  Result<Verified> Verify(std::string_view token, const TokenHash& hash, int64_t now_seconds);
+  Result<IdentityRef> Verify(std::string_view token, const TokenHash& hash, int64_t now_seconds);
 
   // Reads the file of tokens again if it has changed; a file that cannot be used is reported in the
   // log, and what was read before stands. On one thread at a time.
@@ -64,7 +58,7 @@ class Authority {
  private:
   Authority(AuthorityOptions options, std::vector<VerifyKey> keys);
 
-  Result<Verified> VerifyJwt(std::string_view token, int64_t now_seconds);
+  Result<IdentityRef> VerifyJwt(std::string_view token, int64_t now_seconds);
 
   const AuthorityOptions options_;
   KeyRing keys_;

@@ -46,6 +46,7 @@ struct Identity {
   std::string subject = {};   // "" when it says none; becomes producerSub
   std::string token_id = {};  // names the token in logs without giving it away, "" for none
   QueueLimits queues = {};
+  int64_t until_seconds = INT64_MAX;  // since 1970: when its token ends
 };
 
 using IdentityRef = std::shared_ptr<const Identity>;

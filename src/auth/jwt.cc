@@ -151,7 +151,9 @@ Result<Claims> ReadClaims(std::string_view payload, const RoleClaims& names) {
   QUEEN_RETURN_IF_ERROR(TakeTime(*object, "nbf", claims.not_before));
   QUEEN_RETURN_IF_ERROR(TakeText(*object, "iss", claims.issuer));
   QUEEN_RETURN_IF_ERROR(TakeText(*object, "sub", claims.subject));
-  if (claims.subject.size() > kSubjectBytesMax) return WrongForm("sub");
+  if (claims.subject.size() > kSubjectBytesMax || HasControls(claims.subject)) {
+    return WrongForm("sub");
+  }
   if (!AppendTexts(object->Find("aud"), claims.audience)) return WrongForm("aud");
   for (const std::string& name : {names.one, names.many}) {
     std::vector<std::string> roles;

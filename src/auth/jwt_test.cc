@@ -163,14 +163,14 @@ TEST(JwtTest, ClaimsMakeAnIdentity) {
   const auto authority = MakeAuthority({.secret = std::string(kTestSecret)});
   const auto verified = authority->Verify(kHs256Token, HashToken(kHs256Token), kNow);
   ASSERT_TRUE(verified.ok());
-  const Identity& who = *verified->identity;
+  const Identity& who = **verified;
   EXPECT_EQ(who.subject, "worker-1");
   EXPECT_EQ(who.role, Role::kReadWrite);
   EXPECT_EQ(who.source, Identity::Source::kJwt);
   EXPECT_EQ(who.queues.push, std::vector<std::string>({"orders.*"}));
   EXPECT_EQ(who.queues.pop, std::vector<std::string>({"orders.*", "mail"}));
   EXPECT_TRUE(who.queues.limited);
-  EXPECT_EQ(verified->until_seconds, 2'000'000'030);
+  EXPECT_EQ(who.until_seconds, 2'000'000'030);
 }
 
 TEST(ClaimsTest, RolesStandUnderEitherName) {

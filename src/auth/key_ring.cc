@@ -49,7 +49,7 @@ Status KeyRing::RefuseUnknown(const std::string& id, int64_t now_ms) {
                   [&](const auto& entry) { return now_ms - entry.second > kForgetUnknownMs; });
     const auto found = unknown_since_ms_.find(id);
     if (found == unknown_since_ms_.end()) {
-      if (unknown_since_ms_.size() >= kUnknownIdsMax) return WrongSignature();
+      MakeRoomForUnknown();
       unknown_since_ms_.emplace(id, now_ms);
     } else if (fetched_ && fetched_ms_ >= found->second) {
       return WrongSignature();
@@ -57,6 +57,19 @@ Status KeyRing::RefuseUnknown(const std::string& id, int64_t now_ms) {
   }
   if (wish_) wish_();
   return TryAgain();
+}
+
+// Ids of strangers must not hide one of a new key: the oldest makes room, and is asked about again
+// if it comes again.
+void KeyRing::MakeRoomForUnknown() {
+  if (unknown_since_ms_.size() < kUnknownIdsMax) return;
+  unknown_since_ms_.erase(std::ranges::min_element(unknown_since_ms_, {},
+                                                   [](const auto& entry) { return entry.second; }));
+}
+
+size_t KeyRing::unknown_ids() const {
+  const std::lock_guard lock(mutex_);
+  return unknown_since_ms_.size();
 }
 
 void KeyRing::Replace(std::vector<VerifyKey> fetched, int64_t begun_ms) {

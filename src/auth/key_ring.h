@@ -3,7 +3,8 @@
 //
 // A token whose `kid` nobody knows may be signed with a key that is newer than what was fetched
 // last. It is answered "try again" until the set has been fetched once more, and refused after
-// that. How many such ids are remembered is bounded, and so is how often the issuer is asked
+// that, for kForgetUnknownMs: then it may be a key that is published by now. How many such ids are
+// remembered is bounded, and so is how often the issuer is asked
 // (JwksClient), whatever strangers write into headers.
 //
 // Any thread.
@@ -28,7 +29,7 @@ namespace queen::auth {
 class KeyRing {
  public:
   static constexpr size_t kUnknownIdsMax = 256;
-  static constexpr int64_t kForgetUnknownMs = 60'000;
+  static constexpr int64_t kForgetUnknownMs = 10'000;
 
   // `fixed`: of the settings. `fetches`: whether an issuer publishes more.
   KeyRing(std::vector<VerifyKey> fixed, bool fetches);
@@ -44,6 +45,8 @@ class KeyRing {
   // The issuer's keys, as asked for at `begun_ms`.
   void Replace(std::vector<VerifyKey> fetched, int64_t begun_ms);
 
+  // How many ids are remembered that no key has.
+  size_t unknown_ids() const;
   // Differs after every Replace that changed something.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -51,6 +54,7 @@ class KeyRing {
   using Keys = std::vector<VerifyKey>;
 
   std::shared_ptr<const Keys> fetched() const;
+  void MakeRoomForUnknown();  // REQUIRES: mutex_ is held
   Status RefuseUnknown(const std::string& id, int64_t now_ms);
 
   const Keys fixed_;

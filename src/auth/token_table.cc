@@ -58,8 +58,7 @@ size_t TokenTable::Hasher::operator()(const TokenHash& hash) const {
 std::shared_ptr<const TokenTable::Map> TokenTable::MakeMap(std::vector<StoredToken> tokens) {
   auto map = std::make_shared<Map>();
   for (StoredToken& token : tokens) {
-    (*map)[token.hash] = {std::make_shared<const Identity>(std::move(token.identity)),
-                          token.expires_seconds};
+    (*map)[token.hash] = std::make_shared<const Identity>(std::move(token.identity));
   }
   return map;
 }
@@ -79,16 +78,16 @@ void TokenTable::ReplaceFile(std::vector<StoredToken> tokens) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-std::optional<TokenTable::Entry> TokenTable::FindIn(const Map* map, const TokenHash& hash) {
-  if (map == nullptr) return std::nullopt;
+IdentityRef TokenTable::FindIn(const Map* map, const TokenHash& hash) {
+  if (map == nullptr) return nullptr;
   const auto found = map->find(hash);
-  return found == map->end() ? std::nullopt : std::optional(found->second);
+  return found == map->end() ? nullptr : found->second;
 }
 
-std::optional<TokenTable::Entry> TokenTable::Find(const TokenHash& hash) const {
+IdentityRef TokenTable::Find(const TokenHash& hash) const {
   const std::lock_guard lock(mutex_);
-  std::optional<Entry> entry = FindIn(stored_.get(), hash);
-  return entry ? entry : FindIn(file_.get(), hash);
+  IdentityRef known = FindIn(stored_.get(), hash);
+  return known ? known : FindIn(file_.get(), hash);
 }
 
 }  // namespace queen::auth

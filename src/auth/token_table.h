@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,24 +35,18 @@ std::string TokenIdOf(const TokenHash& hash);
 struct StoredToken {
   TokenHash hash{};
   Identity identity;
-  std::optional<int64_t> expires_seconds;  // since 1970; nullopt: never
 };
 
 class TokenTable {
  public:
-  struct Entry {
-    IdentityRef identity;
-    std::optional<int64_t> expires_seconds;
-  };
-
   // `awaits_database`: tokens of the database are yet to come.
   explicit TokenTable(bool awaits_database) : awaits_database_(awaits_database) {}
 
   void ReplaceStored(std::vector<StoredToken> tokens);
   void ReplaceFile(std::vector<StoredToken> tokens);
 
-  // nullopt: there is no such token.
-  std::optional<Entry> Find(const TokenHash& hash) const;
+  // Null: there is no such token.
+  IdentityRef Find(const TokenHash& hash) const;
   // Whether tokens of the database have not been read yet.
   bool awaits_database() const { return awaits_database_.load(std::memory_order_acquire); }
   // Differs after every change.
@@ -63,10 +56,10 @@ class TokenTable {
   struct Hasher {
     size_t operator()(const TokenHash& hash) const;
   };
-  using Map = std::unordered_map<TokenHash, Entry, Hasher>;
+  using Map = std::unordered_map<TokenHash, IdentityRef, Hasher>;
 
   static std::shared_ptr<const Map> MakeMap(std::vector<StoredToken> tokens);
-  static std::optional<Entry> FindIn(const Map* map, const TokenHash& hash);
+  static IdentityRef FindIn(const Map* map, const TokenHash& hash);
 
   std::atomic<bool> awaits_database_;
   std::atomic<uint64_t> generation_{1};

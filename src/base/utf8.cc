@@ -48,4 +48,14 @@ bool IsValidUtf8(std::string_view text) {
   return true;
 }
 
+bool HasControls(std::string_view text) {
+  unsigned char before = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0)) return true;
+    before = byte;
+  }
+  return false;
+}
+
 }  // namespace queen

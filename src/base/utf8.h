@@ -12,4 +12,7 @@ size_t Utf8SequenceLength(std::string_view text);
 
 bool IsValidUtf8(std::string_view text);
 
+// Whether it holds a control character (of ASCII, or U+0080 to U+009F). REQUIRES: IsValidUtf8(text)
+bool HasControls(std::string_view text);
+
 }  // namespace queen

@@ -192,8 +192,8 @@ constexpr std::array kSettings = {
             "without a dot, HOST and the name of the machine need not be named"},
     Setting{"QUEEN_RATE_REQUESTS", kHttp,
             IntKind{At<&Config::http, &Http::client_requests_per_second>, 0, 100'000'000},
-            "most requests of one client (a token, or else an address) in a second; more are "
-            "answered 429, pops 503. 0: no limit"},
+            "most requests of one client (the subject of its token, or else an address) in a second; "
+            "more are answered 429, pops 503. 0: no limit"},
     Setting{"QUEEN_RATE_BYTES", kHttp,
             SizeKind{At<&Config::http, &Http::client_bytes_per_second>, 0, 1024 * kGiB},
             "most bytes of request bodies of one client in a second, likewise. 0: no limit"},

@@ -1,5 +1,5 @@
 // ClientLimits: how much one client may ask of the broker, so that it cannot starve the others. A
-// client is a token, or else an address (of IPv6 its /64). Requests and bytes of bodies each have a
+// client is who the request is from (a subject), or else an address (of IPv6 its /64). Requests and bytes of bodies each have a
 // bucket per client that fills at a rate per second and holds one second's worth; what finds its
 // bucket empty is refused and told when to come again. Connections are counted per address.
 //

@@ -183,12 +183,16 @@ void Connection::TakeInput(std::string_view input) {
   continue_owed_ = false;
   while (!input.empty() && !input_ended_ && MayTake()) {
     const Parser::Event event = parser_.Next(input);
+    const bool head_only =
+        event == Parser::Event::kBodyFollows || event == Parser::Event::kContinueExpected;
+    if (head_only && RefuseBody()) continue;
     if (!ChargeArriving()) {
       RefuseArriving();
       continue;
     }
     switch (event) {
       case Parser::Event::kNeedMore:
+      case Parser::Event::kBodyFollows:
         break;
       case Parser::Event::kContinueExpected:
         if (!input.empty()) break;
@@ -260,12 +264,12 @@ void Connection::ReturnCharge(uint64_t sequence) {
   owed_charges_.erase(owed);
 }
 
-void Connection::AnswerError(const Status& status) {
+void Connection::AnswerLast(Response response) {
   Pipeline::Traits traits;
   traits.close = true;
   traits.allowed_origin = owner_->AllowedOrigin(parser_.arriving());
   EndInput();
-  Deliver(pipeline_.Begin(traits), ErrorResponse(status));
+  Deliver(pipeline_.Begin(traits), std::move(response));
 }
 
 Status Connection::TakeRoom(uint64_t sequence, size_t bytes, RoomFor what) {

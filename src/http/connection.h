@@ -28,10 +28,11 @@
 //      sends.
 //   3. While a reply is owed the socket is still read, to notice a client that leaves. Where rule 2
 //      forbids that, Connections asks the kernel now and then (CheckPeer).
-//   4. A body is charged to the process's RequestBudget as it arrives and until its request is
-//      answered, also when the client has gone. When there is no room, the largest bodies that are
-//      arriving on this worker give way if the newcomer is smaller; otherwise the newcomer is
-//      answered 503.
+//   4. A body that does not come with its head is not read before Settings::refuse_body was asked:
+//      what strangers send takes no room. Any other is charged to the process's RequestBudget as it
+//      arrives and until its request is answered, also when the client has gone. When there is no
+//      room, the largest bodies that are arriving on this worker give way if the newcomer is
+//      smaller; otherwise the newcomer is answered 503.
 //   5. After input_ended_ no more requests are taken; when the last reply is written the connection
 //      lingers, so that a client still sending can read it instead of being reset.
 //   6. While the worker drains, a connection between requests is left open for drain_grace_ms: a
@@ -139,6 +140,8 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void TakeStash();
   bool MayTake() const;
   void EndInput();
+  // True: its sender may send none, and was told so.
+  bool RefuseBody();
   bool HasRoomForBody(size_t bytes);
   bool ChargeArriving();
   void RefuseArriving();
@@ -163,7 +166,9 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   void Dispatch(Request request);
   void ReturnCharge(uint64_t sequence);
   void EndPromise(uint64_t sequence);
-  void AnswerError(const Status& status);
+  // Nothing more is taken.
+  void AnswerLast(Response response);
+  void AnswerError(const Status& status) { AnswerLast(ErrorResponse(status)); }
   void CollectReplies();
   void Render(Pipeline::Slot slot);
   void SendContinue();
@@ -178,8 +183,10 @@ class Connection final : public ReplyTarget, public std::enable_shared_from_this
   }
   // Whether all that OpenSSL has for the client is given to the kernel.
   bool NothingSealed() const { return tls_ == nullptr || tls_->output().empty(); }
-  // Encrypts some of output_.
-  void Seal();
+  // Encrypts some of output_, at most `room` bytes.
+  void Seal(size_t room);
+  void LendSealBuffer();
+  void ReturnSealBuffer();
   void WriteSealed();
 
   // Writing.

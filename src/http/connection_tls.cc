@@ -11,11 +11,13 @@
 namespace queen::http {
 namespace {
 
-// Plain bytes that are encrypted for one write: four full records.
-constexpr size_t kSealedBytesPerTry = size_t{64} << 10;
+// Plain bytes that are encrypted for one write: a few records at first, and more for a client that
+// took all of those. What it does not take stays in memory twice.
+constexpr size_t kSealedBytesFirst = size_t{64} << 10;
+constexpr size_t kSealedBytesMax = size_t{256} << 10;
 constexpr size_t kBuffersPerSeal = 16;
-// Of a record, beside its text.
-constexpr size_t kRecordOverheadBytes = 64;
+// Room for what is added to the text of so many records.
+constexpr size_t kSealedOverheadBytes = size_t{4} << 10;
 
 }  // namespace
 
@@ -71,25 +73,26 @@ void Connection::OnTlsFailure() {
         owner_->FixedHeaders()));
   }
   output_ = Output();
+  // The alert would have to wait behind what the client does not take.
+  if (pending_write_) return Close();
   WriteSealed();
   if (state_ == State::kClosed) return;
-  if (!pipeline_.empty() || pending_write_) return Close();
-  ChargeReplies();
   EndInput();
+  peer_left_ = true;
+  TellDisconnected();
+  pipeline_.Clear();
+  ChargeReplies();
+  // Lingers: a socket closed with unread bytes in it would take the alert back.
   if (!dirty_) Settle();
 }
 
-void Connection::Seal() {
-  std::string& sealed = tls_->output();
-  if (sealed.capacity() == 0) sealed = owner_->buffers_.Take();
-  size_t room = kSealedBytesPerTry;
+void Connection::Seal(size_t room) {
   while (room > 0 && !output_.empty() && tls_->may_send()) {
     std::array<uv_buf_t, kBuffersPerSeal> buffers;
     const size_t count = output_.Describe(buffers.data(), buffers.size());
     size_t taken = 0;
     for (size_t i = 0; i < count && room > 0 && tls_->may_send(); ++i) {
       const size_t size = std::min(room, static_cast<size_t>(buffers[i].len));
-      sealed.reserve(sealed.size() + size + kRecordOverheadBytes);
       tls_->Send({buffers[i].base, size});
       taken += size;
       room -= size;
@@ -98,10 +101,27 @@ void Connection::Seal() {
   }
 }
 
+// The worker's one large buffer goes from session to session: its memory is there already.
+void Connection::LendSealBuffer() {
+  if (!tls_->output().empty()) return;
+  std::string& lent = owner_->seal_buffer_;
+  lent.reserve(kSealedBytesMax + kSealedOverheadBytes);
+  tls_->output().swap(lent);
+}
+
+void Connection::ReturnSealBuffer() {
+  std::string& sealed = tls_->output();
+  sealed.clear();
+  if (sealed.capacity() > owner_->seal_buffer_.capacity()) sealed.swap(owner_->seal_buffer_);
+  sealed = std::string();
+}
+
 void Connection::WriteSealed() {
+  size_t room = kSealedBytesFirst;
   for (;;) {
     if (tls_->may_send() && !output_.empty()) {
-      Seal();
+      LendSealBuffer();
+      Seal(std::exchange(room, kSealedBytesMax));
       if (!tls_->may_send()) return Close();
     }
     std::string& sealed = tls_->output();
@@ -111,13 +131,11 @@ void Connection::WriteSealed() {
     if (written < 0 && written != UV_EAGAIN) return Close();
     const size_t done = written > 0 ? static_cast<size_t>(written) : 0;
     owner_->counters_.bytes_out += done;
-    if (done == sealed.size()) {
-      owner_->buffers_.Give(std::exchange(sealed, std::string()));
-      continue;
-    }
+    std::string left = sealed.substr(done);
+    ReturnSealBuffer();
+    if (left.empty()) continue;
     Output rest;
-    rest.Append(std::exchange(sealed, std::string()), owner_->buffers_);
-    rest.Consume(done, owner_->buffers_);
+    rest.Append(std::move(left), owner_->buffers_);
     return WriteLater(std::move(rest));
   }
 }

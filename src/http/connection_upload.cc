@@ -22,6 +22,19 @@ size_t Connection::BodyBytesWanted() const {
   return std::max(parser_.body_announced(), parser_.body_memory());
 }
 
+bool Connection::RefuseBody() {
+  if (!owner_->settings_.refuse_body) return false;
+  if (!peer_) peer_ = std::make_shared<const Peer>(MakePeer());
+  Request& head = parser_.arriving_head();
+  head.SetPeer(peer_);
+  std::optional<Response> refusal = owner_->settings_.refuse_body(head);
+  if (!refusal) return false;
+  ++owner_->counters_.requests;
+  served_ = active_ = true;
+  AnswerLast(*std::move(refusal));
+  return true;
+}
+
 // For a client that asks before it sends.
 bool Connection::HasRoomForBody(size_t bytes) {
   const RequestBudget::Kind kind = KindOf(bytes);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 
 #include "http/test_server.h"
 
@@ -318,6 +319,55 @@ TEST(SlowUploads, WhoWaitsForUsIsNotSlow) {
   ASSERT_TRUE(server.WaitFor([&] { return pending.has_value(); }));
   server.OnLoop([&] { pending->Send({}); });
   EXPECT_EQ(client.Read().status, 200);
+}
+
+// ---- who may not send one
+
+class StrangersBodies : public testing::Test {
+ protected:
+  static Settings MakeSettings() {
+    Settings settings;
+    settings.refuse_body = [](Request& head) -> std::optional<Response> {
+      EXPECT_TRUE(head.body().empty());
+      EXPECT_NE(head.peer().address, "");
+      if (head.Header("Authorization")) return std::nullopt;
+      return ErrorResponse(Status(Code::kUnauthenticated));
+    };
+    return settings;
+  }
+
+  int handled_ = 0;
+  TestServer server_{[this](Request request, Reply reply) {
+                       ++handled_;
+                       reply.Send(Response::Json(200, request.TakeBody()));
+                     },
+                     MakeSettings()};
+};
+
+TEST_F(StrangersBodies, AreNotRead) {
+  for (const std::string& head :
+       {Announce(1'000'000), Announce(1'000'000, "/", kAsking), Announce(1'000'000) + "x",
+        std::string("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")}) {
+    TestClient client(server_);
+    client.Send(head);
+    const TestReply reply = client.Read();
+    EXPECT_EQ(reply.status, 401) << head;
+    EXPECT_EQ(reply.Header("Connection"), "close") << head;
+    EXPECT_EQ(server_.OnLoop([&] { return server_.request_budget().taken(); }), 0U);
+  }
+  EXPECT_EQ(server_.OnLoop([&] { return handled_; }), 0);
+}
+
+TEST_F(StrangersBodies, WhoIsKnownIsServedInWhateverPieces) {
+  TestClient client(server_);
+  const std::string fields = "Authorization: x\r\n";
+  const std::string body(200'000, 'y');
+  for (const size_t first : {size_t{0}, size_t{1}, body.size()}) {
+    client.Send(Announce(body.size(), "/", fields) + body.substr(0, first));
+    client.Send(body.substr(first));
+    EXPECT_EQ(client.Read().body, body);
+  }
+  EXPECT_EQ(client.Ask(GetRequest("/")).status, 200);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct Settings {
   auth::Role certificate_role = auth::Role::kReadWrite;
   // Of all workers; null: one client may have every connection.
   ClientLimits* client_limits = nullptr;
+  // Asked about the head of a request whose body has not arrived with it: how it is refused, if its
+  // sender may not send one. Unset: anybody may.
+  std::function<std::optional<Response>(Request& head)> refuse_body;
   // Hears of every reply of 4xx or 5xx as it leaves, on the loop's thread; unset: nobody does.
   std::function<void(const Response& response, const Connection& client)> on_refused;
 };
@@ -124,6 +128,7 @@ class Connections {
   BufferPool buffers_;
   std::unique_ptr<char[]> read_buffer_;
   std::unique_ptr<char[]> plain_buffer_;  // what read_buffer_ decrypts to; null without TLS
+  std::string seal_buffer_;               // lent to the session that is being written
   std::array<StateList, Connection::kStateCount> lists_;
   UploadList uploads_;
   std::vector<std::shared_ptr<Connection>> dirty_;

@@ -129,7 +129,8 @@ Parser::Event Parser::ReadHead(std::string_view& input) {
   }
   input.remove_prefix(end - had);
   const Event event = FinishHead();
-  return event == Event::kNeedMore && !input.empty() ? ReadBody(input) : event;
+  const bool whole = !chunked_ && input.size() >= content_length_;
+  return event == Event::kBodyFollows && whole ? ReadBody(input) : event;
 }
 
 Parser::Event Parser::Complete() {
@@ -145,7 +146,7 @@ Parser::Event Parser::FinishHead() {
   if (Status status = CheckExpectation(); !status.ok()) return Refuse(std::move(status));
   if (!chunked_ && content_length_ == 0) return Complete();
   stage_ = Stage::kBody;
-  return continue_expected_ ? Event::kContinueExpected : Event::kNeedMore;
+  return continue_expected_ ? Event::kContinueExpected : Event::kBodyFollows;
 }
 
 Status Parser::ExecuteHead() {
@@ -285,7 +286,9 @@ void Parser::GrowBody(size_t more) {
 Result<Request> ParseRequest(std::string_view bytes, const Limits& limits) {
   Parser parser(limits);
   Parser::Event event = parser.Next(bytes);
-  if (event == Parser::Event::kContinueExpected) event = parser.Next(bytes);
+  if (event == Parser::Event::kContinueExpected || event == Parser::Event::kBodyFollows) {
+    event = parser.Next(bytes);
+  }
   if (event == Parser::Event::kRefused) return parser.refusal();
   if (event != Parser::Event::kRequest) return Malformed("The request is not complete");
   if (!bytes.empty()) return Malformed("Something follows the request");

@@ -28,6 +28,7 @@ class Parser {
  public:
   enum class Event {
     kNeedMore,          // the input is used up
+    kBodyFollows,       // the head is fine, and its body is not all in the input; none is taken yet
     kContinueExpected,  // the head is fine, and the client waits for 100 before it sends the body
     kRequest,           // a request is complete: Take it, then go on with what is left of the input
     kRefused,           // see refusal(); the stream is lost
@@ -59,6 +60,9 @@ class Parser {
   size_t body_received() const { return request_.body_.size(); }
   const Request& arriving() const { return request_; }
   size_t body_announced() const { return body_arriving() || complete() ? content_length_ : 0; }
+
+  // The same head, to note on it who sent it. REQUIRES: body_arriving()
+  Request& arriving_head() { return request_; }
 
   // Frees what has arrived of a request that nobody will take. Nothing more is parsed.
   void Drop();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "auth/access.h"
 #include "auth/identity.h"
 #include "base/status.h"
 #include "http/method.h"
@@ -50,6 +51,10 @@ class Request {
   // Who sent it. The router's guard says so before any handler runs.
   const auth::Identity& identity() const { return identity_ ? *identity_ : auth::Nobody(); }
   void SetIdentity(auth::IdentityRef identity) { identity_ = std::move(identity); }
+
+  // What its route asks of callers, which outlives the request; null: nothing.
+  const auth::Access* access() const { return access_; }
+  void SetAccess(const auth::Access* access) { access_ = access; }
 
   // From where it came.
   const Peer& peer() const {
@@ -93,6 +98,7 @@ class Request {
   Query query_;
   PeerRef peer_;                // null: a test's
   auth::IdentityRef identity_;  // null: nobody in particular
+  const auth::Access* access_ = nullptr;
   int64_t retry_after_seconds_ = 0;
   Span target_;
   Span path_;

@@ -183,6 +183,15 @@ void Router::Refuse(const Request& request, Reply reply, const Status& status) c
   reply.SendError(status);
 }
 
+const RouteInfo* Router::RouteOf(const Request& request) const {
+  Search search;
+  search.method = request.method();
+  if (request.raw_path().empty() || !search.path.Split(request.raw_path())) return nullptr;
+  if (search.path.count > kSegmentsMax) return nullptr;
+  const Route* route = Find(*root_, 0, search);
+  return route == nullptr ? nullptr : &route->info;
+}
+
 void Router::Dispatch(Request request, Reply reply) const {
   if (request.method() == Method::kOptions) return reply.Send(PreflightResponse());
   Search search;
@@ -211,6 +220,7 @@ void Router::Dispatch(Request request, Reply reply) const {
     return reply.Send(std::move(response));
   }
   reply.SetRoute(route->info);
+  request.SetAccess(route->info.access ? &*route->info.access : nullptr);
   if (const Status status = request.DecodeQuery(); !status.ok()) {
     return Refuse(request, std::move(reply), status);
   }

@@ -51,6 +51,9 @@ class Router {
   using Refuser = std::function<void(const Request& request, Reply reply, const Status& status)>;
   void OnRefusal(Refuser refuser) { refuser_ = std::move(refuser); }
 
+  // The route of a request, as Dispatch finds it; null: it has none.
+  const RouteInfo* RouteOf(const Request& request) const;
+
   // Answers the request, itself or through its handler.
   void Dispatch(Request request, Reply reply) const;
 

@@ -8,6 +8,7 @@
 #include <future>
 
 #include "admin/queue_manager.h"
+#include "api/admission.h"
 #include "api/routes.h"
 #include "auth/authenticator.h"
 #include "base/clock.h"
@@ -176,6 +177,19 @@ std::function<Result<auth::IdentityRef>(std::optional<std::string_view>)> Authen
   };
 }
 
+// Null where nobody is asked.
+std::shared_ptr<api::WaitingCallers> WatchWaiting(auth::Authority* authority,
+                                                  auth::Authenticator* authenticator) {
+  if (authority == nullptr) return nullptr;
+  const auto now = [] { return WallMicros() / kMicrosPerSecond; };
+  return api::WaitingCallers::Make({.authenticate =
+                                        [authenticator, now](const std::string& header) {
+                                          return authenticator->Authenticate(header, now());
+                                        },
+                                    .generation = [authority] { return authority->generation(); },
+                                    .now_seconds = now});
+}
+
 observe::Tracing::Tracer TracerOf(const Shared& shared, int index) {
   return {*shared.tracing, static_cast<size_t>(index)};
 }
@@ -284,6 +298,7 @@ struct Worker::Parts {
                 .loop = loop,
                 .health = std::move(health),
                 .authenticate = AuthenticateWith(authenticator.get()),
+                .waiting = WatchWaiting(shared.authority.get(), authenticator.get()),
                 .open_to_network = IsOpenToTheNetwork(shared.config),
                 .start_span = StartSpanOf(shared, index),
                 .pop_paused = [&shared] { return shared.maintenance.pop(); },
@@ -315,6 +330,9 @@ struct Worker::Parts {
     http::Settings settings = HttpSettings(shared.config);
     settings.certificates = shared.certificates;
     settings.client_limits = &shared.client_limits;
+    settings.refuse_body = [this](http::Request& head) {
+      return api::RefuseBody(context, router, head);
+    };
     settings.on_refused = [this, &loop](const http::Response& response,
                                         const http::Connection& client) {
       refusals.OnRefused(response, client, loop.NowMillis());
@@ -376,7 +394,7 @@ void Worker::DatabaseReady() {
   });
 }
 
-// Publishes what only this loop may look at.
+// Publishes what only this loop may look at, and looks at those who wait.
 void Worker::OnTick() {
   const auto worker = static_cast<size_t>(index_);
   const observe::WorkerSnapshot snapshot =
@@ -385,6 +403,7 @@ void Worker::OnTick() {
   shared_.metrics.workers.Publish(worker, snapshot);
   const int64_t now = loop_.NowMillis();
   parts_->refusals.Tick(now);
+  if (parts_->context.waiting) parts_->context.waiting->Look();
   if (now < parts_->publish_queues_ms) return;
   shared_.metrics.queues.Publish(worker, parts_->activity.Snapshot());
   // So that with many queues the loop spends no more time on this than with few.

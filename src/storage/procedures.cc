@@ -211,6 +211,11 @@ const pg::Statement kFindQueuesOf{"find_queues_of",
                                   " JOIN queen.queues q ON q.id = p.queue_id",
                                   {kInt4Array}};
 
+const pg::Statement kFindStreamQueues{"find_stream_queues",
+                                      "SELECT s.source_queue, coalesce(s.sink_queue, '')"
+                                      " FROM queen.stream_queries s WHERE s.id = $1 OR s.name = $2",
+                                      {kUuid, kText}};
+
 const pg::Statement kReadTokenVersion{
     "read_token_version", "SELECT version FROM queen.token_version", {}};
 

@@ -95,6 +95,8 @@ extern const pg::Statement kListQueueLimits;
 extern const pg::Statement kQueueDepths;
 // partitions -> partition_id, queue_name; rows only for what exists
 extern const pg::Statement kFindQueuesOf;
+// id or NULL, name or NULL, of a streaming query -> source_queue, sink_queue or ""; no row for none
+extern const pg::Statement kFindStreamQueues;
 // -> version: differs after every change of tokens
 extern const pg::Statement kReadTokenVersion;
 // -> id, hash, subject, role, queues or NULL, expires_at or NULL, version; of those that are valid.

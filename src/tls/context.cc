@@ -27,16 +27,22 @@ Status Unusable(std::string_view what, const std::string& file) {
   return Status(Code::kInvalidRequest, fmt::format("{} {}: {}", what, file, TakeError()));
 }
 
-int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
-                   const unsigned char* offered, unsigned int offered_size, void*) {
-  for (unsigned int at = 0; at + 1 + offered[at] <= offered_size; at += 1U + offered[at]) {
-    const std::string_view name(reinterpret_cast<const char*>(offered) + at + 1, offered[at]);
-    if (name != kHttp11) continue;
-    *chosen = offered + at + 1;
-    *chosen_size = offered[at];
-    return SSL_TLSEXT_ERR_OK;
-  }
-  return SSL_TLSEXT_ERR_ALERT_FATAL;
+int OnProtocols(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
+                const unsigned char* offered, unsigned int offered_size, void*) {
+  const std::string_view name =
+      ChooseProtocol({reinterpret_cast<const char*>(offered), offered_size});
+  if (name.empty()) return SSL_TLSEXT_ERR_ALERT_FATAL;
+  *chosen = reinterpret_cast<const unsigned char*>(name.data());
+  *chosen_size = static_cast<unsigned char>(name.size());
+  return SSL_TLSEXT_ERR_OK;
+}
+
+// Of a client's chain that is to be believed, whether its owner can be named.
+int OnClientCertificate(int believed, X509_STORE_CTX* chain) {
+  if (believed != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return believed;
+  if (NameOf(X509_STORE_CTX_get_current_cert(chain))) return 1;
+  X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
 }
 
 // Nobody is there to type a passphrase in.
@@ -62,7 +68,7 @@ Status UseFiles(SSL_CTX* context, const Files& files) {
   SSL_CTX_set_verify(
       context,
       SSL_VERIFY_PEER | (files.client_certificate_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
-      nullptr);
+      OnClientCertificate);
   return Status::Ok();
 }
 
@@ -84,9 +90,21 @@ std::string WholeSubject(const X509* certificate) {
 
 }  // namespace
 
-std::string NameOf(const X509* certificate) {
+std::string_view ChooseProtocol(std::string_view offered) {
+  while (!offered.empty()) {
+    const size_t size = static_cast<unsigned char>(offered.front());
+    offered.remove_prefix(1);
+    if (size > offered.size()) return {};
+    if (offered.substr(0, size) == kHttp11) return offered.substr(0, size);
+    offered.remove_prefix(size);
+  }
+  return {};
+}
+
+std::optional<std::string> NameOf(const X509* certificate) {
   const X509_NAME* const subject = X509_get_subject_name(certificate);
   const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at >= 0 && X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return std::nullopt;
   std::string name;
   if (at < 0) {
     name = WholeSubject(certificate);
@@ -98,7 +116,9 @@ std::string NameOf(const X509* certificate) {
     if (size >= 0) OPENSSL_free(text);
   }
   ERR_clear_error();
-  return name.find('\0') == std::string::npos && IsValidUtf8(name) ? name : std::string();
+  const bool named = at < 0 || !name.empty();
+  const bool usable = name.size() <= kNameBytesMax && IsValidUtf8(name) && !HasControls(name);
+  return named && usable ? std::optional(std::move(name)) : std::nullopt;
 }
 
 Result<std::shared_ptr<const Context>> Context::Load(const Files& files) {
@@ -120,7 +140,7 @@ Result<std::shared_ptr<const Context>> Context::Load(const Files& files) {
   SSL_CTX_set_session_id_context(context,
                                  reinterpret_cast<const unsigned char*>(kSessionIdContext.data()),
                                  static_cast<unsigned>(kSessionIdContext.size()));
-  SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(context, OnProtocols, nullptr);
   QUEEN_RETURN_IF_ERROR(UseFiles(context, files));
   std::shared_ptr<Context> done(new Context(std::move(made)));
   const X509* const certificate = SSL_CTX_get0_certificate(done->get());

@@ -13,7 +13,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "tls/handles.h"
@@ -47,7 +49,14 @@ class Context {
 };
 
 // The name a certificate gives its owner: the common name of its subject, or all of the subject
-// where it has none (RFC 2253). "" if that is not one UTF-8 text.
-std::string NameOf(const X509* certificate);
+// where it has none (RFC 2253); "" where the subject is empty. nullopt: a name that cannot stand
+// for anybody, because there are several, it is no UTF-8, holds control characters or is longer
+// than kNameBytesMax. Context refuses such clients in the handshake.
+inline constexpr size_t kNameBytesMax = 255;
+std::optional<std::string> NameOf(const X509* certificate);
+
+// The first protocol of a client's list (ALPN: each a byte that says how long, then its name) that
+// is ours, as it stands in the list; empty: there is none.
+std::string_view ChooseProtocol(std::string_view offered);
 
 }  // namespace queen::tls

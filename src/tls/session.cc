@@ -80,7 +80,8 @@ void Session::Handshake() {
   state_ = State::kOpen;
   resumed_ = SSL_session_reused(ssl_.get()) == 1;
   const X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
-  if (certificate != nullptr) client_name_ = NameOf(certificate);
+  if (certificate != nullptr) client_name_ = NameOf(certificate).value_or("");
+  ERR_clear_error();
 }
 
 std::string_view Session::Read(char* buffer, size_t size) {
@@ -103,6 +104,8 @@ std::string_view Session::Read(char* buffer, size_t size) {
       Fail();
     }
   }
+  // Others of this thread read the queue of errors, too.
+  ERR_clear_error();
   return {buffer, total};
 }
 

@@ -3,6 +3,14 @@
 #include "tls/session.h"
 
 #include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "tls/testing.h"
 
@@ -197,6 +205,101 @@ TEST(Session, OtherProtocolsAreRefused) {
   offer(h2, "\x02h2");
   h2.Exchange(only);
   EXPECT_EQ(only.state(), State::kFailed);
+}
+
+// The list ends where memory ends: one byte read too far is noticed.
+TEST(Session, AListOfProtocolsIsReadToItsEndAndNoFurther) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* const memory = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+  const auto choose = [&](std::string_view list) {
+    char* const at = memory + page - list.size();
+    memcpy(at, list.data(), list.size());
+    return std::string(ChooseProtocol({at, list.size()}));
+  };
+  EXPECT_EQ(choose("\x02h2"), "");
+  EXPECT_EQ(choose("\x02h2\x08http/1.1"), "http/1.1");
+  EXPECT_EQ(choose("\x08http/1.1\x02h2"), "http/1.1");
+  EXPECT_EQ(choose("\x09http/1.1"), "");
+  EXPECT_EQ(choose("\xff"), "");
+  EXPECT_EQ(choose(""), "");
+  munmap(memory, 2 * page);
+}
+
+// A certificate for this subject: pairs of a name's part and its value.
+std::optional<std::string> NameFor(
+    const std::vector<std::pair<std::string, std::string>>& subject) {
+  const CertificatePtr certificate(X509_new());
+  X509_NAME* const name = X509_get_subject_name(certificate.get());
+  for (const auto& [part, value] : subject) {
+    X509_NAME_add_entry_by_txt(name, part.c_str(), V_ASN1_UTF8STRING,
+                               reinterpret_cast<const unsigned char*>(value.data()),
+                               static_cast<int>(value.size()), -1, 0);
+  }
+  return NameOf(certificate.get());
+}
+
+TEST(Session, NamesOfCertificatesThatCanStandForSomebody) {
+  EXPECT_EQ(NameFor({{"CN", "worker-7"}}), "worker-7");
+  EXPECT_EQ(NameFor({{"O", "Shop"}, {"CN", "\xC3\xA4"}}), "\xC3\xA4");
+  EXPECT_EQ(NameFor({{"O", "Shop"}, {"OU", "a"}}), "OU=a,O=Shop");
+  EXPECT_EQ(NameFor({}), "");
+  EXPECT_EQ(NameFor({{"CN", "admin"}, {"CN", "worker"}}), std::nullopt);
+  EXPECT_EQ(NameFor({{"CN", std::string("admin\0.evil", 11)}}), std::nullopt);
+  EXPECT_EQ(NameFor({{"CN", "admin\nrole=admin"}}), std::nullopt);
+  EXPECT_EQ(NameFor({{"CN", "\x1b[2J"}}), std::nullopt);
+  EXPECT_EQ(NameFor({{"CN", "a\x7f"}}), std::nullopt);
+  EXPECT_EQ(NameFor({{"CN", "a\xC2\x85"}}), std::nullopt);
+  const std::string longest(64, 'x');  // the most that a part may have
+  EXPECT_EQ(NameFor({{"O", longest}, {"OU", longest}}), "OU=" + longest + ",O=" + longest);
+  EXPECT_EQ(NameFor({{"O", longest}, {"OU", longest}, {"OU", longest}, {"OU", longest}}),
+            std::nullopt);
+}
+
+TEST_P(SessionVersions, AClientWhoseNameCannotBeUsedIsRefused) {
+  const TestFiles files;
+  SelfSignedOptions owner;
+  owner.common_name = "worker\nadmin";
+  const Files client_files = files.Pair("client", owner);
+  Files server_files = files.Pair("server");
+  server_files.client_ca = client_files.certificate;
+  server_files.client_certificate_required = false;
+  Session server(Load(server_files));
+  TestClient client(GetParam());
+  client.ShowCertificate(client_files);
+  client.Exchange(server);
+  EXPECT_EQ(server.state(), State::kFailed);
+}
+
+TEST_P(SessionVersions, NoErrorIsLeftForOthersAndThoseOfOthersAreNotOurs) {
+  const TestFiles files;
+  const auto context = Load(files.Pair("server"));
+  const auto put_error = [] { ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR); };
+  Session fine(context);
+  TestClient client(GetParam());
+  put_error();
+  client.Exchange(fine);
+  ASSERT_EQ(fine.state(), State::kOpen) << fine.failure();
+  const std::string sealed = client.Seal("hello");
+  put_error();
+  EXPECT_EQ(TestClient::ReadAll(fine, sealed), "hello");
+  EXPECT_EQ(ERR_peek_error(), 0U);
+
+  std::string broken = client.Seal("hello");
+  broken.back() = static_cast<char>(broken.back() ^ 1);
+  put_error();
+  TestClient::ReadAll(fine, broken);
+  EXPECT_EQ(fine.state(), State::kFailed);
+  EXPECT_EQ(fine.failure().find("internal error"), std::string::npos) << fine.failure();
+  EXPECT_EQ(ERR_peek_error(), 0U);
+  EXPECT_FALSE(fine.output().empty()) << "the client is told";
+
+  Session garbled(context);
+  TestClient::ReadAll(garbled, std::string_view("\x16\x03\x01\x00\x05hello", 10));
+  EXPECT_EQ(garbled.state(), State::kFailed);
+  EXPECT_EQ(ERR_peek_error(), 0U);
 }
 
 TEST(Session, PlainHttpIsNoticed) {

@@ -57,9 +57,13 @@ def test_every_change_leaves_an_entry(start, tmp_path):
               "group.subscription"),
              ("POST", f"/api/v1/messages/{partition}/t1/retry", {}, "message.retry"),
              ("DELETE", f"/api/v1/messages/{partition}/t2", None, "message.delete"),
-             ("POST", "/api/v1/dlq/redrive", {"queue": "q"}, "dlq.redrive"),
+             ("POST", f"/api/v1/messages/{partition}/t0/dlq", {"consumerGroup": "g"}, "message.dlq"),
+             # What the handler does not read is not what was done.
+             ("POST", "/api/v1/configure?queue=other", {"queue": "q"}, "queue.configure"),
+             ("POST", "/api/v1/dlq/redrive?queue=other", {"queue": "q"}, "dlq.redrive"),
+             ("POST", "/api/v1/dlq/redrive?queue=q", {"queue": ""}, "dlq.redrive"),
              ("DELETE", "/api/v1/dlq?queue=q", None, "dlq.purge"),
-             ("POST", "/api/v1/system/maintenance/pop", {"enabled": False}, "maintenance.pop"),
+             ("POST", "/api/v1/system/maintenance/pop?queue=other", {"enabled": False}, "maintenance.pop"),
              ("DELETE", "/api/v1/queues/q/clear", None, "queue.clear"),
              ("DELETE", "/api/v1/consumer-groups/g/queues/q", None, "group.delete"),
              ("DELETE", "/api/v1/resources/queues/q/partitions/Default", None, "partition.delete"),
@@ -74,7 +78,9 @@ def test_every_change_leaves_an_entry(start, tmp_path):
         assert (entry["action"], entry["method"], entry["path"], entry["status"]) == (action, method, path, status)
         assert entry["client"].startswith("127.0.0.1:") and entry["source"] == "none" and entry["actor"] is None
         assert entry["request"] == (json.dumps(body) if body is not None else None)
-    assert [entry["queue"] for entry in found[::-1]][:2] == ["q", "q"]
+    nameless = ("group.subscription", "maintenance.pop")
+    assert [entry["queue"] for entry in found[::-1]] == [None if action in nameless else "q"
+                                                         for _, _, _, action in asked[:-1]] + [None]
     # The same as lines, as they happened.
     written = wait_until(lambda: len(l := lines(tmp_path / "audit.jsonl")) >= len(asked) and l, LONG, "the lines")
     assert written == found[::-1]

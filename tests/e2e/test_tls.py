@@ -14,7 +14,7 @@ import pytest
 
 from support.broker import binary
 from support.certificates import Authority
-from support.process import wait_until
+from support.process import is_running, wait_until
 from support.scrape import Scrape
 
 VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
@@ -265,6 +265,54 @@ def test_new_certificates_are_taken_and_bad_ones_are_not(start, authority):
     assert scrape.sum("queen_tls_reloads_total", result="used") >= 1
     assert scrape.sum("queen_tls_reloads_total", result="failed") >= 1
     assert scrape.sum("queen_tls_certificate_expires_seconds") > 1_700_000_000
+
+
+def sealed_by_hand(broker, receive_buffer=None):
+    """(socket, records in, records out, TLS) after a handshake."""
+    plain = socket.socket()
+    if receive_buffer:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    plain.settimeout(LONG)
+    plain.connect((broker.host, broker.port))
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sealed = broker.tls.wrap_bio(incoming, outgoing, server_hostname=broker.host)
+    while True:
+        try:
+            sealed.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            plain.sendall(outgoing.read())
+            incoming.write(plain.recv(65536))
+    return plain, incoming, outgoing, sealed
+
+
+def test_a_client_that_sends_nonsense_is_told(start):
+    """By an alert, though a reply is owed and more nonsense stands behind; and nobody else hears of it."""
+    broker = start()
+    pid = broker.pid
+    nonsense = b"\x17\x03\x03\x00\x20" + b"n" * 32
+    plain, incoming, outgoing, sealed = sealed_by_hand(broker)
+    sealed.write(request_bytes("GET", "/api/v1/pop/queue/none?wait=true&timeout=300000"))
+    plain.sendall(outgoing.read() + nonsense * 20_000)
+    while chunk := plain.recv(65536):
+        incoming.write(chunk)
+    with pytest.raises(ssl.SSLError, match="(?i)alert"):
+        sealed.read(65536)
+    plain.close()
+    # The same while a reply is being written that the client does not take.
+    payload = os.urandom(8_000_000).hex()
+    assert broker.post("/api/v1/push", {"items": [{"queue": "q", "payload": payload}]}, timeout=LONG).status == 201
+    for _ in range(3):
+        plain, incoming, outgoing, sealed = sealed_by_hand(broker, 4096)
+        sealed.write(request_bytes("GET", "/api/v1/pop/queue/q?autoAck=false&leaseTime=1&wait=true&timeout=60000"))
+        plain.sendall(outgoing.read())
+        plain.recv(1)  # it has begun
+        plain.sendall(nonsense)
+        with contextlib.suppress(OSError):
+            while plain.recv(1 << 20):
+                pass
+        plain.close()
+    assert broker.get("/livez").status == 200 and is_running(pid)
 
 
 @pytest.mark.parametrize("mode", ["required", "optional"])

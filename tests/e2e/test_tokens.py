@@ -12,6 +12,7 @@ import pytest
 from support.issuer import Issuer
 from support.postgres import Postgres
 from support.process import wait_until
+from support.scrape import Scrape
 from support.tokens import Signer, base64url, bearer
 
 # Authentication needs no database.
@@ -242,6 +243,62 @@ def test_a_token_is_revoked_under_load(guarded):
     assert not wrong
 
 
+def test_a_waiting_pop_ends_with_its_token(guarded):
+    """Whether it is revoked or expires; and what is pushed afterwards stays where it is."""
+    made = [json.loads(queen_token(guarded, "create", "--role", "read-write", "--sub", sub, "--json", *more))
+            for sub, more in (("revoked", ()), ("brief", ("--ttl", "8s")), ("stays", ()))]
+    tokens = [token["token"] for token in made]
+    # All workers know what one knows, and whoever knows the last knows all.
+    wait_until(lambda: ask(guarded, tokens[2])[0] == 201, 60, "the tokens to be known")
+    replies = {}
+
+    def wait_for_messages(place):
+        path = f"/api/v1/pop/queue/ended-{place}?wait=true&timeout=60000"
+        replies[place] = guarded.get(path, headers=bearer(tokens[place]), timeout=120)
+    threads = [threading.Thread(target=wait_for_messages, args=(place,)) for place in range(3)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: 1 in replies or Scrape.of(guarded).sum("queen_pops_waiting") == 3, 60, "the pops to wait")
+    queen_token(guarded, "revoke", made[0]["id"])
+    for thread in threads[:2]:
+        thread.join()
+    assert [replies[place].status for place in range(2)] == [401, 401] and 2 not in replies
+    for place in range(3):
+        pushed = {"items": [{"queue": f"ended-{place}", "payload": place}]}
+        assert guarded.post("/api/v1/push", pushed, headers=bearer(tokens[2])).status == 201
+    threads[2].join()
+    assert replies[2].json()["messages"][0]["data"] == 2
+    for place in range(2):
+        popped = guarded.get(f"/api/v1/pop/queue/ended-{place}", headers=bearer(tokens[2])).json()
+        assert popped["messages"][0]["data"] == place
+
+
+def test_streaming_queries_of_others(guarded):
+    """Their names, their state and their cycles are not for who may not use their queues."""
+    owner, thief = (json.loads(queen_token(guarded, "create", "--role", "read-write", "--sub", sub, "--pop", queue,
+                                           "--push", queue, "--json"))["token"]
+                    for sub, queue in (("owner", "sales"), ("thief", "mine")))
+    for token in (owner, thief):
+        wait_until(lambda token=token: ask(guarded, token)[0] == 201, 60, "the token to be known")
+    query = {"name": "totals", "source_queue": "sales", "config_hash": "1"}
+    reply = guarded.post("/streams/v1/queries", query, headers=bearer(owner)).json()
+    partition = guarded.post("/api/v1/push", {"items": [{"queue": "sales"}]}, headers=bearer(owner)).json()[0]["partition_id"]
+    mine = guarded.post("/api/v1/push", {"items": [{"queue": "mine"}]}, headers=bearer(thief)).json()[0]["partition_id"]
+    cycle = {"query_id": reply["query_id"], "partition_id": partition,
+             "state_ops": [{"type": "upsert", "key": "k", "value": 1}]}
+    assert guarded.post("/streams/v1/cycle", cycle, headers=bearer(owner)).json()["success"]
+    for path, body in (("/streams/v1/queries", query | {"source_queue": "mine"}),
+                       ("/streams/v1/queries", query | {"source_queue": "mine", "config_hash": "2", "reset": True}),
+                       ("/streams/v1/cycle", cycle | {"partition_id": mine}),
+                       ("/streams/v1/state/get", {"query_id": reply["query_id"], "partition_id": mine})):
+        assert ask(guarded, thief, path=path, body=body)[0] == 403, (path, body)
+    state = {"query_id": reply["query_id"], "partition_id": partition}
+    rows = guarded.post("/streams/v1/state/get", state, headers=bearer(owner)).json()["rows"]
+    assert [row["key"] for row in rows] == ["k"]
+    own = query | {"name": "of-mine", "source_queue": "mine", "reset": True}
+    assert guarded.post("/streams/v1/queries", own, headers=bearer(thief)).json()["fresh"]
+
+
 def test_secrets_are_shown_nowhere(alone, directory):
     broker = alone(JWT_ENABLED="true", JWT_SECRET=SECRET, LOG_LEVEL="trace")
     token = Signer("HS256", directory, secret=SECRET).token()
@@ -256,3 +313,15 @@ def test_secrets_are_shown_nowhere(alone, directory):
     refused = subprocess.run([broker.program, "serve", "--jwt-secret", SECRET], env=broker.env, check=False,
                              capture_output=True, text=True, timeout=60)
     assert refused.returncode == 2 and "JWT_SECRET" in refused.stderr and SECRET not in refused.stderr
+
+
+@pytest.mark.parametrize("url", ["postgresql://queen:s3%cret@localhost/q", "postgres://queen:s3cret",
+                                 "postgresql://queen:s3/cret@localhost/q", "postgresql://queen:s3cret@[::1/q"])
+def test_the_password_of_a_malformed_url_is_not_repeated(make_broker, url):
+    broker = make_broker(env={"DATABASE_URL": url})
+    for command in (["config"], ["migrate"], ["token", "list"], ["serve", "--port", str(broker.port)]):
+        run = subprocess.run([broker.program, *command], env=broker.env, check=False, capture_output=True, text=True,
+                             timeout=60)
+        for part in ("s3", "cret@", "%cret"):
+            assert part not in run.stdout + run.stderr, (command, run.stdout + run.stderr)
+        assert command == ["config"] or (run.returncode != 0 and "percent-encoded" in run.stderr), (command, run.stderr)

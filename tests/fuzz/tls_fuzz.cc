@@ -92,7 +92,7 @@ void TryCertificate(std::string_view bytes) {
   const CertificatePtr certificate(d2i_X509(nullptr, &at, static_cast<long>(bytes.size())));
   ERR_clear_error();
   if (!certificate) return;
-  const std::string name = NameOf(certificate.get());
+  const std::string name = NameOf(certificate.get()).value_or("");
   Require(IsValidUtf8(name), "a name is UTF-8");
   Require(name.find('\0') == std::string::npos, "without NUL");
 }
