@@ -2,6 +2,7 @@
 // not the command line's, 2 for a bad command line or configuration; commands of operators have
 // more (cli/exit_codes.h).
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,18 @@
 namespace queen {
 namespace {
 
+// A reply of some hundred KiB is memory that comes and goes with every request. Left to itself
+// malloc gives it back to the kernel each time, and taking it again page by page costs more than
+// what is done with it. Larger ones are still given back at once.
+void KeepMemoryOfReplies() {
+  constexpr int kKeptBlockBytes = 4 << 20;
+  constexpr int kKeptFreeBytes = 16 << 20;
+  mallopt(M_MMAP_THRESHOLD, kKeptBlockBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeptFreeBytes);
+}
+
 int Serve(config::Config config) {
+  KeepMemoryOfReplies();
   server::HoldSignals();
   server::FitConnectionsToDescriptors(config);
   server::Server server(config);
