@@ -12,7 +12,8 @@ CREATE OR REPLACE FUNCTION queen.report_groups(p_limit int, p_offset int) RETURN
                  CASE WHEN coalesce(l.seconds, 0) <= 300 THEN 'Stable'
                       WHEN greatest(s.last_change_at, c.created_at) < n.now - interval '1 hour' THEN 'Dead' ELSE 'Lagging' END AS state,
                  CASE c.start_mode WHEN 'time' THEN 'timestamp' ELSE c.start_mode END AS "subscriptionMode",
-                 queen.api_time(c.start_time) AS "subscriptionTimestamp", queen.api_time(c.created_at) AS "subscriptionCreatedAt"
+                 queen.api_time(c.start_time) AS "subscriptionTimestamp", queen.api_time(c.created_at) AS "subscriptionCreatedAt",
+                 queen.api_time(s.last_change_at) AS "lastConsumedAt"
           FROM (SELECT x.*, row_number() OVER () AS place
                 FROM (SELECT g.id, g.queue_id, g.name, g.start_mode, g.start_time, g.created_at, q.name AS queue_name
                       FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id
