@@ -47,7 +47,7 @@ END $$;
 
 -- What the lanes of one partition come to, each message counted once. The arguments are arrays of lane_numbers' columns,
 -- an element per group of the queue. REQUIRES: it has a group. Where no lane has a bitmap it is the largest of the amounts,
--- which callers take without asking here: a call costs more than all else about the partition.
+-- which callers take without asking here: a call for each partition is dear.
 CREATE OR REPLACE FUNCTION queen.partition_pending(p_cursors bigint[], p_amounts bigint[],
                                                    p_settled bit varying[])
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

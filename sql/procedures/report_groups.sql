@@ -4,7 +4,7 @@
 --   Dead     so does one, and the group has neither taken nor settled anything for an hour
 --   Stable   neither
 CREATE OR REPLACE FUNCTION queen.report_groups(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
-    -- Rows cost half of what json_build_object does.
+    -- Rows cost less than json_build_object.
     SELECT coalesce(json_agg(r), '[]')
     FROM (SELECT c.name, ARRAY[c.queue_name] AS topics, c.queue_name AS "queueName", coalesce(s.leased_partitions, 0) AS members,
                  coalesce(s.lagging_partitions, 0) AS "partitionsWithLag", coalesce(s.pending, 0) AS "totalLag",

@@ -2,7 +2,7 @@
 -- The queues by name, from the measured numbers; each filter may be NULL. p_limit NULL: all.
 CREATE OR REPLACE FUNCTION queen.report_queues(p_namespace text, p_task text, p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
-    -- Rows cost half of what json_build_object does.
+    -- Rows cost less than json_build_object.
     SELECT json_build_object('queues', coalesce(json_agg(r), '[]'), 'statsAge', queen.stats_age())
     FROM (SELECT queen.queue_uuid(c.id) AS id, c.name, c.namespace, c.task, queen.api_time(c.created_at) AS "createdAt",
                  coalesce(s.partitions, 0) AS partitions, m AS messages
