@@ -54,9 +54,10 @@ CREATE OR REPLACE FUNCTION queen.range_to_clear(p_partition_id int, OUT from_seq
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     SELECT coalesce(min(l.cursor), min(l.first)), min(l.seq_end),
-           queen.partition_pending(min(l.amount) FILTER (WHERE l.group_id IS NULL),
-               array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL), array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
-               array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL))
+           CASE WHEN count(l.group_id) = 0 THEN min(l.amount)
+                ELSE queen.partition_pending(array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL),
+                         array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
+                         array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)) END
     INTO from_seq, to_seq, pending
     FROM queen.lane_numbers(ARRAY[p_partition_id], NULL, clock_timestamp()) l;
     pending := coalesce(pending, 0);

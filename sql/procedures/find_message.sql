@@ -35,7 +35,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT queen.message_id(v_letter.created_at, p.id, v_letter.seq) AS id) i
         WHERE p.id = p_partition_id;
     ELSE
-        v_summary := queen.message_summary(p_partition_id, v_seq, v_groups, v_now);
+        v_summary := queen.message_summaries(ARRAY[p_partition_id], ARRAY[v_seq], v_now) -> 0;
     END IF;
     IF v_summary IS NULL THEN RETURN; END IF;
 

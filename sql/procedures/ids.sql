@@ -1,9 +1,10 @@
 -- Ids as clients see them; src/base/ids.h has the same packing and sql/tests/ids.sql the same table
 -- of examples as ids_test.cc.
 
--- The id of the message at offset p_seq, created at p_created_at (the message's own time).
+-- The id of the message at offset p_seq, created at p_created_at (the message's own time). STABLE as extract of a
+-- timestamptz is, so that it is written into the query.
 CREATE OR REPLACE FUNCTION queen.message_id(p_created_at timestamptz, p_partition_id int, p_seq bigint)
-RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT (lpad(to_hex((floor(extract(epoch FROM p_created_at) * 1000)::bigint << 16)
                         | x'7000'::bigint | (p_partition_id::bigint >> 19)), 16, '0')
          || lpad(to_hex((-9223372036854775807 - 1)::bigint

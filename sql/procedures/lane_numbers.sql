@@ -33,32 +33,28 @@ BEGIN
            CASE WHEN l.group_id IS NOT NULL THEN coalesce(d.letters, 0) END, l.cursor, l.settled,
            CASE WHEN l.leased THEN l.lease_id END, CASE WHEN l.leased THEN l.lease_until END,
            CASE WHEN l.leased THEN least(l.lease_end, l.seq_end) END, k.closed,
-           CASE WHEN l.group_id IS NULL AND l.first < l.seq_end THEN queen.message_time(l.partition_id, l.first)
-                WHEN l.group_id IS NOT NULL AND l.amount > 0 THEN queen.message_time(l.partition_id, l.cursor) END,
-           l.newest_at, l.changed_at, l.cursor
+           o.oldest_at, l.newest_at, l.changed_at, l.cursor
     FROM lane l
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN l.group_id IS NULL AND l.first < l.seq_end THEN l.first
+                    WHEN l.group_id IS NOT NULL AND l.amount > 0 THEN l.cursor END AS seq OFFSET 0) f
+    LEFT JOIN LATERAL (
+        SELECT s.created_at + (f.seq - s.base_seq) * interval '1 microsecond' AS oldest_at FROM queen.segments s
+        WHERE s.partition_id = l.partition_id AND s.base_seq <= f.seq ORDER BY s.base_seq DESC LIMIT 1) o ON true
     CROSS JOIN LATERAL (SELECT CASE WHEN l.leased THEN queen.bits_or(l.settled, l.failed) END AS closed OFFSET 0) k
     LEFT JOIN dead d ON d.partition_id = l.partition_id AND d.group_id = l.group_id;
 END $$;
 
--- When the message at an offset was pushed. REQUIRES: it is stored
-CREATE OR REPLACE FUNCTION queen.message_time(p_partition_id int, p_seq bigint)
-RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN (SELECT s.created_at + (p_seq - s.base_seq) * interval '1 microsecond' FROM queen.segments s
-            WHERE s.partition_id = p_partition_id AND s.base_seq <= p_seq ORDER BY s.base_seq DESC LIMIT 1);
-END $$;
-
 -- What the lanes of one partition come to, each message counted once. The arguments are arrays of lane_numbers' columns,
--- an element per group of the queue; NULL: the queue has no group.
-CREATE OR REPLACE FUNCTION queen.partition_pending(p_stored bigint, p_cursors bigint[], p_amounts bigint[],
-                                                  p_settled bit varying[])
+-- an element per group of the queue. REQUIRES: it has a group. Where no lane has a bitmap it is the largest of the amounts,
+-- which callers take without asking here: a call for each partition is dear.
+CREATE OR REPLACE FUNCTION queen.partition_pending(p_cursors bigint[], p_amounts bigint[],
+                                                   p_settled bit varying[])
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
     v_least  bigint;
     v_length int;
 BEGIN
-    IF p_cursors IS NULL THEN RETURN p_stored; END IF;
     IF cardinality(p_cursors) = 1 THEN RETURN p_amounts[1]; END IF;
     -- The slowest group misses most of what any of them does: all but what others have not settled of its settled.
     SELECT c.cursor, c.length INTO v_least, v_length
@@ -73,11 +69,10 @@ BEGIN
             FROM unnest(p_cursors, p_settled) AS u(cursor, settled)) END;
 END $$;
 
-CREATE OR REPLACE FUNCTION queen.partition_processing(p_cursors bigint[], p_lease_ends bigint[], p_not_leased bit varying[],
-                                                     p_processing bigint[])
+-- The same of messages under leases; where one lane at most is leased, it is what that lane says.
+CREATE OR REPLACE FUNCTION queen.partition_processing(p_cursors bigint[], p_lease_ends bigint[], p_not_leased bit varying[])
 RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    IF cardinality(array_remove(p_lease_ends, NULL)) <= 1 THEN RETURN (SELECT sum(n) FROM unnest(p_processing) AS n); END IF;
     RETURN (SELECT count(DISTINCT i.seq) FROM unnest(p_cursors, p_lease_ends, p_not_leased) AS u(cursor, lease_end, closed)
             CROSS JOIN LATERAL generate_series(u.cursor, u.lease_end - 1) AS i(seq)
             WHERE NOT queen.bits_get(u.closed, i.seq - u.cursor));

@@ -60,11 +60,13 @@ BEGIN
         SELECT * FROM queen.lane_numbers(v_ids, NULL, v_now)
     ), partition AS (
         SELECT l.queue_id, l.partition_id, min(l.amount) FILTER (WHERE l.group_id IS NULL) AS stored,
-               queen.partition_pending(min(l.amount) FILTER (WHERE l.group_id IS NULL),
-                   array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL), array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
-                   array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)) AS pending,
-               queen.partition_processing(array_agg(l.cursor), array_agg(l.lease_end), array_agg(l.not_leased),
-                   array_agg(l.processing)) AS processing,
+               CASE WHEN count(l.group_id) = 0 THEN min(l.amount)
+                    WHEN count(l.group_id) = 1 OR count(l.settled) = 0 THEN max(l.amount) FILTER (WHERE l.group_id IS NOT NULL)
+                    ELSE queen.partition_pending(array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL),
+                             array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
+                             array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)) END AS pending,
+               CASE WHEN count(l.lease_end) <= 1 THEN sum(l.processing)
+                    ELSE queen.partition_processing(array_agg(l.cursor), array_agg(l.lease_end), array_agg(l.not_leased)) END AS processing,
                coalesce(sum(l.dead_letters), 0) AS dead_letters,
                min(l.oldest_at) FILTER (WHERE l.group_id IS NOT NULL) AS waiting_at,
                min(l.oldest_at) FILTER (WHERE l.group_id IS NULL) AS stored_at,

@@ -43,32 +43,54 @@ END $$;
 -- The same of all of the time, by the hour where p_by_hours.
 CREATE OR REPLACE FUNCTION queen.queue_hours_and_minutes(p_from timestamptz, p_to timestamptz, p_minutes int, p_by_hours boolean,
                                                          p_queues text[])
-RETURNS SETOF queen.queue_hours LANGUAGE sql STABLE AS $$
-    SELECT h.* FROM queen.whole_hours(p_from, p_to) w JOIN queen.queue_hours h ON h.hour = w.hour
-    WHERE p_by_hours AND (p_queues IS NULL OR h.queue = ANY (p_queues))
-    UNION ALL
-    SELECT s.* FROM queen.queue_sums(p_from, p_to, p_minutes, p_by_hours, p_queues) s
-$$;
+RETURNS SETOF queen.queue_hours LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_first timestamptz;
+    v_last  timestamptz;
+    v_open  timestamptz[];
+BEGIN
+    IF p_by_hours THEN
+        SELECT t.first, t.last, t.open INTO v_first, v_last, v_open FROM queen.hour_span(p_from, p_to) t;
+        IF p_queues IS NULL THEN
+            RETURN QUERY SELECT h.* FROM queen.queue_hours h WHERE h.hour >= v_first AND h.hour <= v_last AND h.hour <> ALL (v_open);
+        ELSE
+            RETURN QUERY SELECT h.* FROM unnest(p_queues) AS u(queue)
+                         JOIN queen.queue_hours h ON h.queue = u.queue AND h.hour >= v_first AND h.hour <= v_last
+                         WHERE h.hour <> ALL (v_open);
+        END IF;
+    END IF;
+    RETURN QUERY SELECT s.* FROM queen.queue_sums(p_from, p_to, p_minutes, p_by_hours, p_queues) s;
+END $$;
 
 -- The queues of a report: the busiest of the range first, those that p_queue, p_namespace and p_task leave
 -- (NULL = any; without any of them also queues that are gone, and '' for those not counted one by one).
 CREATE OR REPLACE FUNCTION queen.busy_queues(p_from timestamptz, p_to timestamptz, p_queue text, p_namespace text,
                                              p_task text, p_limit int, p_offset int)
-RETURNS TABLE (queue text) LANGUAGE sql STABLE AS $$
+RETURNS TABLE (queue text) LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    v_first timestamptz;
+    v_last  timestamptz;
+    v_open  timestamptz[];
+BEGIN
+    SELECT t.first, t.last, t.open INTO v_first, v_last, v_open FROM queen.hour_span(p_from, p_to) t;
+    RETURN QUERY
     SELECT m.queue
     FROM (SELECT h.queue, sum(h.pushed + h.buffered + h.popped + h.acked) AS messages
           FROM queen.queue_hours h
-          WHERE h.hour = ANY (ARRAY(SELECT w.hour FROM queen.whole_hours(p_from, p_to) w)) AND (p_queue IS NULL OR h.queue = p_queue)
+          WHERE h.hour >= v_first AND h.hour <= v_last AND h.hour <> ALL (v_open) AND (p_queue IS NULL OR h.queue = p_queue)
           GROUP BY h.queue
           UNION ALL
-          SELECT x.queue, x.pushed + x.buffered + x.popped + x.acked
-          FROM queen.queue_sums(p_from, p_to, 60, true, CASE WHEN p_queue IS NOT NULL THEN ARRAY[p_queue] END) x) m
+          SELECT x.queue, sum(x.pushed + x.buffered + x.popped + x.acked)
+          FROM queen.other_minutes(p_from, p_to, true) o
+          JOIN queen.queue_minutes x ON x.minute >= o.from_time AND x.minute < o.to_time
+          WHERE p_queue IS NULL OR x.queue = p_queue
+          GROUP BY x.queue) m
     LEFT JOIN queen.queues q ON q.name = m.queue AND (p_namespace IS NOT NULL OR p_task IS NOT NULL)
     WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)
     GROUP BY m.queue
     ORDER BY sum(m.messages) DESC, m.queue
-    LIMIT p_limit OFFSET p_offset
-$$;
+    LIMIT p_limit OFFSET p_offset;
+END $$;
 
 -- What was done to some queues, as points, all of them for each queue. parked: pops that waited, on average.
 CREATE OR REPLACE FUNCTION queen.queue_points(p_from timestamptz, p_to timestamptz, p_minutes int, p_queues text[])

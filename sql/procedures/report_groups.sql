@@ -1,24 +1,48 @@
--- requires: api_time, ids, lane_numbers, stats_age
+-- requires: api_time, ids, lane_numbers, report_partitions, stats_age
 -- The groups of all queues by name and queue, from the measured numbers. p_limit NULL: all. States:
 --   Lagging  a message waits for it for more than five minutes
 --   Dead     so does one, and the group has neither taken nor settled anything for an hour
 --   Stable   neither
 CREATE OR REPLACE FUNCTION queen.report_groups(p_limit int, p_offset int) RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT coalesce(json_agg(json_build_object(
-               'name', c.name, 'topics', json_build_array(c.queue_name), 'queueName', c.queue_name,
-               'members', coalesce(s.leased_partitions, 0), 'partitionsWithLag', coalesce(s.lagging_partitions, 0),
-               'totalLag', coalesce(s.pending, 0), 'maxTimeLag', coalesce(l.seconds, 0),
-               'state', CASE WHEN coalesce(l.seconds, 0) <= 300 THEN 'Stable'
-                             WHEN greatest(s.last_change_at, c.created_at) < l.now - interval '1 hour' THEN 'Dead' ELSE 'Lagging' END,
-               'subscriptionMode', CASE c.start_mode WHEN 'time' THEN 'timestamp' ELSE c.start_mode END,
-               'subscriptionTimestamp', queen.api_time(c.start_time), 'subscriptionCreatedAt', queen.api_time(c.created_at))
-               ORDER BY c.name, c.queue_name), '[]')
-    FROM (SELECT g.*, q.name AS queue_name FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id
-          ORDER BY g.name, q.name LIMIT p_limit OFFSET p_offset) c
-    LEFT JOIN queen.group_stats s ON s.queue_id = c.queue_id AND s.group_id = c.id
-    CROSS JOIN LATERAL (
-        SELECT n.now, queen.seconds_since(s.oldest_unconsumed_at, n.now) AS seconds FROM (SELECT clock_timestamp() AS now) n OFFSET 0) l
+    -- Rows cost less than json_build_object.
+    SELECT coalesce(json_agg(r), '[]')
+    FROM (SELECT c.name, ARRAY[c.queue_name] AS topics, c.queue_name AS "queueName", coalesce(s.leased_partitions, 0) AS members,
+                 coalesce(s.lagging_partitions, 0) AS "partitionsWithLag", coalesce(s.pending, 0) AS "totalLag",
+                 coalesce(l.seconds, 0) AS "maxTimeLag",
+                 CASE WHEN coalesce(l.seconds, 0) <= 300 THEN 'Stable'
+                      WHEN greatest(s.last_change_at, c.created_at) < n.now - interval '1 hour' THEN 'Dead' ELSE 'Lagging' END AS state,
+                 CASE c.start_mode WHEN 'time' THEN 'timestamp' ELSE c.start_mode END AS "subscriptionMode",
+                 queen.api_time(c.start_time) AS "subscriptionTimestamp", queen.api_time(c.created_at) AS "subscriptionCreatedAt",
+                 queen.api_time(s.last_change_at) AS "lastConsumedAt"
+          FROM (SELECT x.*, row_number() OVER () AS place
+                FROM (SELECT g.id, g.queue_id, g.name, g.start_mode, g.start_time, g.created_at, q.name AS queue_name
+                      FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id
+                      ORDER BY g.name, q.name LIMIT p_limit OFFSET p_offset) x) c
+          CROSS JOIN (SELECT clock_timestamp() AS now OFFSET 0) n
+          LEFT JOIN queen.group_stats s ON s.queue_id = c.queue_id AND s.group_id = c.id
+          CROSS JOIN LATERAL (SELECT queen.seconds_since(s.oldest_unconsumed_at, n.now) AS seconds) l
+          ORDER BY c.place) r
 $$;
+
+-- A page of the partitions of a group, by the names of queues and partitions. Far down the list, how many each queue has
+-- says which queues the page is about; only those are put in order.
+CREATE OR REPLACE FUNCTION queen.group_partitions(p_group text, p_limit int, p_offset int) RETURNS int[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_queues int[] := ARRAY(SELECT g.queue_id FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id WHERE g.name = p_group);
+    v_before bigint := 0;  -- partitions of the queues in front of these
+BEGIN
+    IF cardinality(v_queues) = 1 THEN RETURN queen.partitions_by_name(v_queues[1], p_limit, p_offset); END IF;
+    IF p_offset > 1000 THEN
+        SELECT array_agg(c.id), coalesce(min(c.before), 0) INTO v_queues, v_before
+        FROM (SELECT q.id, n.partitions, sum(n.partitions) OVER (ORDER BY q.name) - n.partitions AS before
+              FROM queen.queues q
+              JOIN (SELECT p.queue_id, count(*) AS partitions FROM queen.partitions p GROUP BY p.queue_id) n ON n.queue_id = q.id
+              WHERE q.id = ANY (v_queues)) c
+        WHERE c.before + c.partitions > p_offset AND (p_limit IS NULL OR c.before < p_offset::bigint + p_limit);
+    END IF;
+    RETURN ARRAY(SELECT p.id FROM queen.queues q JOIN queen.partitions p ON p.queue_id = q.id
+                 WHERE q.id = ANY (v_queues) ORDER BY q.name, p.name LIMIT p_limit OFFSET p_offset - v_before);
+END $$;
 
 -- One group on each of its queues, partition by partition, as it is at this moment: an object by the names of queues.
 -- p_limit NULL: all partitions. An unknown group has none.
@@ -29,8 +53,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_ids int[];
 BEGIN
-    v_ids := ARRAY(SELECT p.id FROM queen.groups g JOIN queen.queues q ON q.id = g.queue_id JOIN queen.partitions p ON p.queue_id = q.id
-                   WHERE g.name = p_group ORDER BY q.name, p.name LIMIT p_limit OFFSET p_offset);
+    v_ids := queen.group_partitions(p_group, p_limit, p_offset);
     RETURN (
         SELECT coalesce(json_object_agg(c.name, json_build_object('partitions', c.partitions) ORDER BY c.name), '{}')
         FROM (SELECT q.name, json_agg(json_build_object(

@@ -51,15 +51,8 @@ BEGIN
     v_queues := CASE WHEN p_queue IS NOT NULL THEN ARRAY(SELECT q.id FROM queen.queues q WHERE q.name = p_queue)
                      ELSE ARRAY(SELECT DISTINCT p.queue_id FROM queen.partitions p WHERE p.id = ANY (v_partitions)) END;
 
-    RETURN json_build_object(
-        'messages', coalesce((
-            SELECT json_agg(queen.message_summary(m.partition_id, m.seq, s.groups, v_now) ORDER BY m.place)
-            FROM unnest(v_partitions, v_seqs) WITH ORDINALITY AS m(partition_id, seq, place)
-            LEFT JOIN (SELECT t.partition_id, t.seq, json_agg(json_build_object('name', t.group_name, 'state', t.state,
-                              'leaseExpiresAt', queen.api_time(t.lease_until))) AS groups
-                       FROM queen.message_states(v_partitions, v_seqs, v_now) t GROUP BY t.partition_id, t.seq) s
-                ON s.partition_id = m.partition_id AND s.seq = m.seq), '[]'),
-        'mode', queen.consumption_mode(v_queues))::text;
+    RETURN json_build_object('messages', queen.message_summaries(v_partitions, v_seqs, v_now),
+                             'mode', queen.consumption_mode(v_queues))::text;
 END $$;
 
 -- Messages that are dead letters of some group and still stored, the last death first; from and to are about when they
@@ -86,33 +79,37 @@ BEGIN
         $sql$, v_condition) USING coalesce(p_from, '-infinity'), coalesce(p_to, 'infinity'), p_count;
 END $$;
 
--- One message of the list; p_groups is what message_states says of it, a JSON array.
-CREATE OR REPLACE FUNCTION queen.message_summary(p_partition_id int, p_seq bigint, p_groups json, p_now timestamptz)
+-- Messages as the list has them, by partition and offset, in the order given.
+CREATE OR REPLACE FUNCTION queen.message_summaries(p_partitions int[], p_seqs bigint[], p_now timestamptz)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (SELECT json_build_object(
-        'id', i.id, 'transactionId', coalesce(nullif(l.txn, ''), i.id::text), 'partitionId', queen.partition_uuid(p.id),
-        'queuePath', q.name || '/' || p.name, 'queue', q.name, 'partition', p.name, 'namespace', q.namespace, 'task', q.task,
-        'status', queen.message_status(g.states), 'queueStatus', g.queue_state,
-        'busStatus', json_build_object('consumedBy', g.consumed, 'totalGroups', g.total),
-        'traceId', l.meta->>'traceId', 'producerSub', l.meta->>'producerSub', 'queuePriority', q.priority,
-        'createdAt', queen.api_time(i.at), 'leaseExpiresAt', g.lease_until)
-    FROM queen.partitions p
-    JOIN queen.queues q ON q.id = p.queue_id
-    CROSS JOIN LATERAL (
-        SELECT s.base_seq, s.created_at, s.txns, s.meta FROM queen.segments s
-        WHERE s.partition_id = p.id AND s.base_seq <= p_seq ORDER BY s.base_seq DESC LIMIT 1) s
-    CROSS JOIN LATERAL (
-        SELECT split_part(s.txns, E'\n', (p_seq - s.base_seq)::int + 1) AS txn,
-               nullif(split_part(s.meta, E'\n', (p_seq - s.base_seq)::int + 1), '')::json AS meta OFFSET 0) l
-    CROSS JOIN LATERAL (
-        SELECT s.created_at + (p_seq - s.base_seq) * interval '1 microsecond' AS at,
-               queen.message_id(s.created_at + (p_seq - s.base_seq) * interval '1 microsecond', p.id, p_seq) AS id OFFSET 0) i
-    CROSS JOIN LATERAL (
-        SELECT array_agg(x->>'state') AS states, max(x->>'state') FILTER (WHERE x->>'name' = '__QUEUE_MODE__') AS queue_state,
-               count(*) FILTER (WHERE x->>'name' <> '__QUEUE_MODE__') AS total,
-               count(*) FILTER (WHERE x->>'name' <> '__QUEUE_MODE__' AND x->>'state' = 'completed') AS consumed,
-               max(x->>'leaseExpiresAt') AS lease_until
-        FROM json_array_elements(p_groups) x) g
-    WHERE p.id = p_partition_id);
+    RETURN (
+    WITH state AS MATERIALIZED (  -- over all groups that are to have the message
+        SELECT t.partition_id, t.seq, array_agg(t.state) AS states, max(t.state) FILTER (WHERE t.group_name = '__QUEUE_MODE__') AS queue_state,
+               count(*) FILTER (WHERE t.group_name <> '__QUEUE_MODE__') AS total,
+               count(*) FILTER (WHERE t.group_name <> '__QUEUE_MODE__' AND t.state = 'completed') AS consumed,
+               max(t.lease_until) AS lease_until
+        FROM queen.message_states(p_partitions, p_seqs, p_now) t GROUP BY t.partition_id, t.seq
+    )
+    SELECT coalesce(json_agg(r), '[]')
+    FROM (SELECT i.id, coalesce(nullif(l.txn, ''), i.id::text) AS "transactionId", queen.partition_uuid(p.id) AS "partitionId",
+                 q.name || '/' || p.name AS "queuePath", q.name AS queue, p.name AS partition, q.namespace, q.task,
+                 queen.message_status(t.states) AS status, t.queue_state AS "queueStatus", b AS "busStatus",
+                 l.meta->>'traceId' AS "traceId", l.meta->>'producerSub' AS "producerSub", q.priority AS "queuePriority",
+                 queen.api_time(i.at) AS "createdAt", queen.api_time(t.lease_until) AS "leaseExpiresAt"
+          FROM unnest(p_partitions, p_seqs) WITH ORDINALITY AS m(partition_id, seq, place)
+          JOIN queen.partitions p ON p.id = m.partition_id
+          JOIN queen.queues q ON q.id = p.queue_id
+          LEFT JOIN state t ON t.partition_id = m.partition_id AND t.seq = m.seq
+          CROSS JOIN LATERAL (SELECT coalesce(t.consumed, 0) AS "consumedBy", coalesce(t.total, 0) AS "totalGroups") b
+          CROSS JOIN LATERAL (
+              SELECT s.base_seq, s.created_at, s.txns, s.meta FROM queen.segments s
+              WHERE s.partition_id = p.id AND s.base_seq <= m.seq ORDER BY s.base_seq DESC LIMIT 1) s
+          CROSS JOIN LATERAL (
+              SELECT split_part(s.txns, E'\n', (m.seq - s.base_seq)::int + 1) AS txn,
+                     nullif(split_part(s.meta, E'\n', (m.seq - s.base_seq)::int + 1), '')::json AS meta OFFSET 0) l
+          CROSS JOIN LATERAL (
+              SELECT s.created_at + (m.seq - s.base_seq) * interval '1 microsecond' AS at,
+                     queen.message_id(s.created_at + (m.seq - s.base_seq) * interval '1 microsecond', p.id, m.seq) AS id OFFSET 0) i
+          ORDER BY m.place) r);
 END $$;

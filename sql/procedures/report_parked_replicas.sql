@@ -12,29 +12,43 @@ $$;
 CREATE OR REPLACE FUNCTION queen.report_parked_replicas(p_from timestamptz, p_to timestamptz, p_minutes int,
                                                         p_queue text, p_namespace text, p_task text,
                                                         p_limit int, p_offset int)
-RETURNS json LANGUAGE sql STABLE AS $$
-    WITH page AS MATERIALIZED (
-        SELECT t.from_time, t.to_time, t.minutes % 60 = 0 AS by_hours, ARRAY(
-            SELECT b.queue FROM queen.busy_queues(t.from_time, t.to_time, p_queue, p_namespace, p_task,
-                                                  p_limit, p_offset) b) AS queues
-        FROM queen.report_range(p_from, p_to, p_minutes) t),
-    minutes AS MATERIALIZED (
+RETURNS json LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    v_range    record;
+    v_by_hours boolean;
+    v_queues   text[];
+    v_first    timestamptz;
+    v_last     timestamptz;
+    v_open     timestamptz[];
+BEGIN
+    SELECT * INTO v_range FROM queen.report_range(p_from, p_to, p_minutes);
+    v_by_hours := v_range.minutes % 60 = 0;
+    v_queues := ARRAY(SELECT b.queue FROM queen.busy_queues(v_range.from_time, v_range.to_time, p_queue, p_namespace, p_task,
+                                                            p_limit, p_offset) b);
+    IF v_by_hours THEN
+        SELECT t.first, t.last, t.open INTO v_first, v_last, v_open FROM queen.hour_span(v_range.from_time, v_range.to_time) t;
+    END IF;
+    RETURN (
+    WITH minutes AS MATERIALIZED (
         SELECT h.hour AS minute, h.queue, h.hostname, h.port, h.parked, h.parked_max
-        FROM page CROSS JOIN LATERAL queen.whole_hours(page.from_time, page.to_time) w
-        JOIN queen.parked_hours h ON h.hour = w.hour AND h.queue = ANY (page.queues)
-        WHERE page.by_hours
+        FROM unnest(v_queues) AS u(queue)
+        JOIN queen.parked_hours h ON h.queue = u.queue AND h.hour >= v_first AND h.hour <= v_last
+        WHERE v_by_hours AND h.hour <> ALL (v_open)
         UNION ALL
-        SELECT s.* FROM page
-        CROSS JOIN LATERAL queen.other_minutes(page.from_time, page.to_time, page.by_hours) o
-        CROSS JOIN LATERAL queen.parked_minutes(o.from_time, o.to_time, page.queues) s),
+        SELECT s.* FROM queen.other_minutes(v_range.from_time, v_range.to_time, v_by_hours) o
+        CROSS JOIN LATERAL queen.parked_minutes(o.from_time, o.to_time, v_queues) s),
     lines AS MATERIALIZED (SELECT DISTINCT m.queue, m.hostname, m.port FROM minutes m),
     r AS MATERIALIZED (
-        SELECT x.* FROM page, queen.lines_range(page.from_time, page.to_time, p_minutes, (SELECT count(*) FROM lines)) x),
-    parked AS (
-        SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.queue, m.hostname,
-               m.port, sum(m.parked) AS parked, max(m.parked_max) AS parked_max
-        FROM r CROSS JOIN minutes m
-        GROUP BY 1, 2, 3, 4
+        SELECT x.* FROM queen.lines_range(v_range.from_time, v_range.to_time, p_minutes, (SELECT count(*) FROM lines)) x),
+    points AS (
+        SELECT m.bucket, m.queue, m.hostname, m.port, sum(m.parked) AS parked, max(m.parked_max) AS parked_max, max(m.seconds) AS seconds
+        FROM (SELECT date_bin(r.minutes * interval '1 minute', m.minute, timestamptz 'epoch') AS bucket, m.queue, m.hostname,
+                     m.port, m.parked, m.parked_max, 0::float8 AS seconds
+              FROM r CROSS JOIN minutes m
+              UNION ALL  -- every point is there; no join, whose cost nobody can estimate
+              SELECT b.bucket, l.queue, l.hostname, l.port, 0, 0, b.seconds
+              FROM r CROSS JOIN LATERAL queen.report_buckets(r.from_time, r.to_time, r.minutes) b CROSS JOIN lines l) m
+        GROUP BY m.bucket, m.queue, m.hostname, m.port
     )
     SELECT json_build_object(
         'timeRange', json_build_object('from', queen.api_time(r.from_time), 'to', queen.api_time(r.to_time)),
@@ -42,14 +56,11 @@ RETURNS json LANGUAGE sql STABLE AS $$
         'replicas', (SELECT coalesce(json_agg(json_build_object('hostname', x.hostname, 'workerId', x.port)
                                               ORDER BY x.hostname, x.port), '[]')
                      FROM (SELECT DISTINCT l.hostname, l.port FROM lines l) x),
-        'series', coalesce((
-            SELECT json_agg(json_build_object('bucket', queen.api_time(b.bucket), 'queueName', queen.shown_queue(l.queue),
-                'hostname', l.hostname, 'workerId', l.port,
-                'parkedCount', round((coalesce(p.parked, 0) / ceil(b.seconds / 60))::numeric, 2),
-                'maxParkedCount', coalesce(p.parked_max, 0)) ORDER BY b.bucket, l.queue, l.hostname, l.port)
-            FROM lines l CROSS JOIN queen.report_buckets(r.from_time, r.to_time, r.minutes) b
-            LEFT JOIN parked p ON p.bucket = b.bucket AND p.queue = l.queue AND p.hostname = l.hostname
-                              AND p.port = l.port), '[]'),
+        'series', (SELECT coalesce(json_agg(s), '[]')
+                   FROM (SELECT queen.api_time(p.bucket) AS bucket, queen.shown_queue(p.queue) AS "queueName", p.hostname,
+                                p.port AS "workerId", round((p.parked / ceil(p.seconds / 60))::numeric, 2) AS "parkedCount",
+                                p.parked_max AS "maxParkedCount"
+                         FROM points p ORDER BY p.bucket, p.queue, p.hostname, p.port) s),
         'pagination', json_build_object('limit', p_limit, 'offset', p_offset))
-    FROM r
-$$;
+    FROM r);
+END $$;

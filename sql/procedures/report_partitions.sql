@@ -11,11 +11,13 @@ LANGUAGE sql STABLE AS $$
         FROM lane l CROSS JOIN LATERAL unnest(l.failed_seqs) AS f(seq) GROUP BY l.partition_id
     )
     SELECT l.partition_id, min(l.amount) FILTER (WHERE l.group_id IS NULL),
-           queen.partition_pending(min(l.amount) FILTER (WHERE l.group_id IS NULL),
-               array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL), array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
-               array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)),
-           coalesce(queen.partition_processing(array_agg(l.cursor), array_agg(l.lease_end), array_agg(l.not_leased),
-               array_agg(l.processing)), 0),
+           CASE WHEN count(l.group_id) = 0 THEN min(l.amount)
+                WHEN count(l.group_id) = 1 OR count(l.settled) = 0 THEN max(l.amount) FILTER (WHERE l.group_id IS NOT NULL)
+                ELSE queen.partition_pending(array_agg(l.cursor) FILTER (WHERE l.group_id IS NOT NULL),
+                         array_agg(l.amount) FILTER (WHERE l.group_id IS NOT NULL),
+                         array_agg(l.settled) FILTER (WHERE l.group_id IS NOT NULL)) END,
+           CASE WHEN count(l.lease_end) <= 1 THEN coalesce(sum(l.processing), 0)::bigint
+                ELSE queen.partition_processing(array_agg(l.cursor), array_agg(l.lease_end), array_agg(l.not_leased)) END,
            coalesce(min(f.messages), 0), coalesce(sum(l.dead_letters), 0)::bigint,
            min(l.oldest_at) FILTER (WHERE l.group_id IS NULL), max(l.newest_at)
     FROM lane l LEFT JOIN failed f ON f.partition_id = l.partition_id GROUP BY l.partition_id
@@ -23,10 +25,29 @@ $$;
 
 -- The same as replies write it.
 CREATE OR REPLACE FUNCTION queen.partition_stats(p_total bigint, p_pending bigint, p_processing bigint, p_failed bigint, p_dead_letters bigint)
-RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+RETURNS json LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT json_build_object('total', p_total, 'pending', p_pending, 'processing', p_processing, 'completed', p_total - p_pending,
                              'failed', p_failed, 'deadLetter', p_dead_letters)
 $$;
+
+-- A page of partitions by name within their queues; p_queue_id NULL: of all queues. What is skipped costs an entry of
+-- the index each, and nothing else: that of queues which are deleted and still to be swept is left out by their list.
+CREATE OR REPLACE FUNCTION queen.partitions_by_name(p_queue_id int, p_limit int, p_offset int) RETURNS int[]
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$  -- an order that the index has, not a sort
+DECLARE
+    v_gone int[] := ARRAY(SELECT d.queue_id FROM queen.deletions d WHERE d.kind = 'queue');
+BEGIN
+    IF p_queue_id IS NOT NULL THEN
+        RETURN ARRAY(SELECT p.id FROM (
+                         SELECT x.name FROM queen.partitions x WHERE x.queue_id = p_queue_id
+                         ORDER BY x.name LIMIT p_limit OFFSET p_offset) k
+                     JOIN queen.partitions p ON p.queue_id = p_queue_id AND p.name = k.name ORDER BY k.name);
+    END IF;
+    RETURN ARRAY(SELECT p.id FROM (
+                     SELECT x.queue_id, x.name FROM queen.partitions x WHERE x.queue_id <> ALL (v_gone)
+                     ORDER BY x.queue_id, x.name LIMIT p_limit OFFSET p_offset) k
+                 JOIN queen.partitions p ON p.queue_id = k.queue_id AND p.name = k.name ORDER BY k.queue_id, k.name);
+END $$;
 
 -- A page of partitions, as they are at this moment. By name within their queues, in the order the queues were made;
 -- p_by_lag: only those that lagged when it was last measured, the one whose message waits longest first. p_queue NULL:
@@ -49,9 +70,7 @@ BEGIN
         v_ids := ARRAY(SELECT l.partition_id FROM queen.lane_lags l WHERE l.longest
                        ORDER BY l.oldest_unconsumed_at, l.partition_id LIMIT p_limit OFFSET p_offset);
     ELSE
-        v_ids := ARRAY(SELECT p.id FROM queen.partitions p JOIN queen.queues q ON q.id = p.queue_id
-                       WHERE v_queue_id IS NULL OR p.queue_id = v_queue_id
-                       ORDER BY p.queue_id, p.name LIMIT p_limit OFFSET p_offset);
+        v_ids := queen.partitions_by_name(v_queue_id, p_limit, p_offset);
     END IF;
     IF p_by_lag THEN
         SELECT count(*) INTO v_total FROM queen.lane_lags l WHERE l.longest AND (v_queue_id IS NULL OR l.queue_id = v_queue_id);

@@ -14,7 +14,7 @@ BEGIN
     SELECT q.* INTO v_queue FROM queen.queues q WHERE q.name = p_queue;
     IF NOT FOUND THEN RETURN NULL; END IF;
     SELECT s.* INTO v_stats FROM queen.queue_stats s WHERE s.queue_id = v_queue.id;
-    v_ids := ARRAY(SELECT p.id FROM queen.partitions p WHERE p.queue_id = v_queue.id ORDER BY p.name LIMIT p_limit OFFSET p_offset);
+    v_ids := queen.partitions_by_name(v_queue.id, p_limit, p_offset);
     v_whole := p_offset = 0 AND (p_limit IS NULL OR cardinality(v_ids) < p_limit);
     SELECT coalesce(json_agg(json_build_object(
                'id', queen.partition_uuid(p.id), 'name', p.name, 'createdAt', queen.api_time(p.created_at),

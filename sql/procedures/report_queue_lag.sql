@@ -9,11 +9,11 @@ RETURNS json LANGUAGE sql STABLE AS $$
             SELECT b.queue FROM queen.busy_queues(t.from_time, t.to_time, p_queue, p_namespace, p_task,
                                                   p_limit, p_offset) b) AS queues
         FROM queen.report_range(p_from, p_to, p_minutes) t)
-    SELECT coalesce(json_agg(json_build_object(
-        'bucketTime', queen.api_time(x.bucket), 'queueName', queen.shown_queue(x.queue),
-        'popCount', x.popped, 'avgLagMs', coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0),
-        'maxLagMs', x.age_max_ms) ORDER BY x.bucket DESC, x.queue), '[]')
-    FROM page
-    CROSS JOIN LATERAL queen.lines_range(page.from_time, page.to_time, p_minutes, cardinality(page.queues)) r
-    CROSS JOIN LATERAL queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x
+    SELECT coalesce(json_agg(s), '[]')
+    FROM (SELECT queen.api_time(x.bucket) AS "bucketTime", queen.shown_queue(x.queue) AS "queueName", x.popped AS "popCount",
+                 coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0) AS "avgLagMs", x.age_max_ms AS "maxLagMs"
+          FROM page
+          CROSS JOIN LATERAL queen.lines_range(page.from_time, page.to_time, p_minutes, cardinality(page.queues)) r
+          CROSS JOIN LATERAL queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x
+          ORDER BY x.bucket DESC, x.queue) s
 $$;

@@ -18,20 +18,19 @@ RETURNS json LANGUAGE sql STABLE AS $$
         'queues', (SELECT coalesce(json_agg(queen.shown_queue(u.name) ORDER BY u.name), '[]')
                    FROM unnest(page.queues) AS u(name)),
         'series', coalesce((
-            SELECT json_agg(json_build_object(
-                'bucket', queen.api_time(x.bucket), 'queueName', queen.shown_queue(x.queue),
-                'pushMessages', x.pushed, 'duplicates', x.duplicates, 'bufferedMessages', x.buffered,
-                'popMessages', x.popped, 'popRequests', x.pops, 'popEmpty', x.empty_pops,
-                'ackMessages', x.acked + x.failed, 'ackSuccess', x.acked, 'ackFailed', x.failed,
-                'dlqCount', x.dead_lettered,
-                'pushPerSecond', round((x.pushed / x.seconds)::numeric, 2),
-                'popPerSecond', round((x.popped / x.seconds)::numeric, 2),
-                'ackPerSecond', round(((x.acked + x.failed) / x.seconds)::numeric, 2),
-                'emptyPerSecond', round((x.empty_pops / x.seconds)::numeric, 2),
-                'avgLagMs', coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0),
-                'maxLagMs', x.age_max_ms,
-                'parkedCount', round(x.parked::numeric, 2)) ORDER BY x.bucket, x.queue)
-            FROM queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x), '[]'),
+            SELECT json_agg(s) FROM (
+                SELECT queen.api_time(x.bucket) AS bucket, queen.shown_queue(x.queue) AS "queueName",
+                       x.pushed AS "pushMessages", x.duplicates, x.buffered AS "bufferedMessages",
+                       x.popped AS "popMessages", x.pops AS "popRequests", x.empty_pops AS "popEmpty",
+                       x.acked + x.failed AS "ackMessages", x.acked AS "ackSuccess", x.failed AS "ackFailed",
+                       x.dead_lettered AS "dlqCount",
+                       round((x.pushed / x.seconds)::numeric, 2) AS "pushPerSecond",
+                       round((x.popped / x.seconds)::numeric, 2) AS "popPerSecond",
+                       round(((x.acked + x.failed) / x.seconds)::numeric, 2) AS "ackPerSecond",
+                       round((x.empty_pops / x.seconds)::numeric, 2) AS "emptyPerSecond",
+                       coalesce(round(x.age_sum_ms::numeric / nullif(x.age_count, 0)), 0) AS "avgLagMs",
+                       x.age_max_ms AS "maxLagMs", round(x.parked::numeric, 2) AS "parkedCount"
+                FROM queen.queue_points(r.from_time, r.to_time, r.minutes, page.queues) x ORDER BY x.bucket, x.queue) s), '[]'),
         'pagination', json_build_object('limit', p_limit, 'offset', p_offset))
     FROM r, page
 $$;

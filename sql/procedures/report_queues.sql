@@ -2,16 +2,17 @@
 -- The queues by name, from the measured numbers; each filter may be NULL. p_limit NULL: all.
 CREATE OR REPLACE FUNCTION queen.report_queues(p_namespace text, p_task text, p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
-    SELECT json_build_object('queues', coalesce(json_agg(json_build_object(
-               'id', queen.queue_uuid(c.id), 'name', c.name, 'namespace', c.namespace, 'task', c.task,
-               'createdAt', queen.api_time(c.created_at), 'partitions', coalesce(s.partitions, 0),
-               'messages', json_build_object('total', coalesce(s.stored, 0), 'pending', coalesce(s.pending, 0),
-                                             'processing', coalesce(s.processing, 0))) ORDER BY c.name), '[]'),
-           'statsAge', queen.stats_age())
-    FROM (SELECT q.id, q.name, q.namespace, q.task, q.created_at FROM queen.queues q
-          WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)
-          ORDER BY q.name LIMIT p_limit OFFSET p_offset) c
-    LEFT JOIN queen.queue_stats s ON s.queue_id = c.id
+    -- Rows cost less than json_build_object.
+    SELECT json_build_object('queues', coalesce(json_agg(r), '[]'), 'statsAge', queen.stats_age())
+    FROM (SELECT queen.queue_uuid(c.id) AS id, c.name, c.namespace, c.task, queen.api_time(c.created_at) AS "createdAt",
+                 coalesce(s.partitions, 0) AS partitions, m AS messages
+          FROM (SELECT q.id, q.name, q.namespace, q.task, q.created_at FROM queen.queues q
+                WHERE (p_namespace IS NULL OR q.namespace = p_namespace) AND (p_task IS NULL OR q.task = p_task)
+                ORDER BY q.name LIMIT p_limit OFFSET p_offset) c
+          LEFT JOIN queen.queue_stats s ON s.queue_id = c.id
+          CROSS JOIN LATERAL (
+              SELECT coalesce(s.stored, 0) AS total, coalesce(s.pending, 0) AS pending, coalesce(s.processing, 0) AS processing) m
+          ORDER BY c.name) r
 $$;
 
 -- The families that queues name, with what their queues come to. p_kind: namespace or task.

@@ -42,6 +42,15 @@ RETURNS TABLE (hour timestamptz) LANGUAGE sql STABLE AS $$
     SELECT h.hour FROM queen.hours h WHERE h.hour >= date_trunc('minute', p_from) AND h.hour < p_to - interval '59 minutes'
 $$;
 
+-- The same as a range of hours, from first to last, but for those in open. Without any, first and last are NULL.
+CREATE OR REPLACE FUNCTION queen.hour_span(p_from timestamptz, p_to timestamptz, OUT first timestamptz, OUT last timestamptz,
+                                           OUT open timestamptz[]) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT min(w.hour), max(w.hour) INTO first, last FROM queen.whole_hours(p_from, p_to) w;
+    open := ARRAY(SELECT h FROM generate_series(first, last, interval '1 hour') AS h
+                  EXCEPT SELECT w.hour FROM queen.whole_hours(p_from, p_to) w);
+END $$;
+
 -- The rest of it, which only the minutes tell; without p_by_hours all of it.
 CREATE OR REPLACE FUNCTION queen.other_minutes(p_from timestamptz, p_to timestamptz, p_by_hours boolean)
 RETURNS TABLE (from_time timestamptz, to_time timestamptz) LANGUAGE sql STABLE ROWS 10 AS $$

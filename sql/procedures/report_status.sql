@@ -7,7 +7,7 @@
 --   messages.requests, batchEfficiency, workers, errors  of all queues: requests have no queue
 CREATE OR REPLACE FUNCTION queen.report_status(p_from timestamptz, p_to timestamptz, p_minutes int, p_queue text,
                                                p_namespace text, p_task text)
-RETURNS json LANGUAGE plpgsql STABLE AS $$
+RETURNS json LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_range  record;
     v_points json;

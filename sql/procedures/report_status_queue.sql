@@ -11,8 +11,7 @@ DECLARE
 BEGIN
     SELECT q.* INTO v_queue FROM queen.queues q WHERE q.name = p_queue;
     IF NOT FOUND THEN RETURN NULL; END IF;
-    v_ids := ARRAY(SELECT p.id FROM queen.partitions p WHERE p.queue_id = v_queue.id
-                   ORDER BY p.name LIMIT p_limit OFFSET p_offset);
+    v_ids := queen.partitions_by_name(v_queue.id, p_limit, p_offset);
     SELECT coalesce(json_agg(json_build_object(
                'id', queen.partition_uuid(p.id), 'name', p.name, 'createdAt', queen.api_time(p.created_at),
                'messages', x.stats, 'stats', x.stats, 'cursor', json_build_object('totalConsumed', r.consumed),

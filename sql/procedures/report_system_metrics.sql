@@ -1,7 +1,7 @@
 -- requires: report_range, api_time, broker_points
 -- A gauge over several minutes of p_looks looks.
 CREATE OR REPLACE FUNCTION queen.gauge_json(p_sum float8, p_looks bigint, p_min float8, p_max float8, p_last float8)
-RETURNS json LANGUAGE sql IMMUTABLE AS $$
+RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object('avg', coalesce(round((p_sum / nullif(p_looks, 0))::numeric, 2), 0),
         'min', coalesce(p_min, 0), 'max', coalesce(p_max, 0), 'last', coalesce(p_last, 0))
 $$;

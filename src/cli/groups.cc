@@ -47,6 +47,7 @@ int ShowGroups(Session& session, const GroupOptions& options) {
                  {"LAG", true},
                  {"BEHIND", true},
                  {"PARTITIONS BEHIND", true},
+                 {"LAST CONSUMED"},
                  {"STARTED"}});
     for (const JsonValue& group : JsonElements(root)) {
       const int64_t lag = CountAt(group, "totalLag");
@@ -54,6 +55,7 @@ int ShowGroups(Session& session, const GroupOptions& options) {
                  StateCell(TextAt(group, "state")), ShowCount(CountAt(group, "members")),
                  ShowCount(lag), ShowSeconds(NumberOf(group.Find("maxTimeLag"))),
                  ShowCount(CountAt(group, "partitionsWithLag")),
+                 OrDash(ShowTime(TextAt(group, "lastConsumedAt"))),
                  OrDash(TextAt(group, "subscriptionMode"))});
     }
     Session::Print(table.empty() ? "There are no consumer groups.\n" : table.Show(session.out()));

@@ -40,6 +40,7 @@ struct PushOptions {
   bool text = false;
   bool envelopes = false;
   int64_t batch = 500;
+  int64_t tries = 0;  // 0 = a few for one message, minutes of them for many
 };
 
 // What became of all messages; outcomes arrive on the producer's threads.
@@ -174,7 +175,9 @@ int Finish(const Session& session, const Tally& tally, double seconds, bool inte
 
 int PushOne(Session& session, const PushOptions& options, NewMessage message) {
   message.payload = options.text ? client::JsonString(options.payload) : options.payload;
-  const auto outcomes = session.client().Push({std::move(message)});
+  const auto outcomes = options.tries == 0
+                            ? session.client().Push({std::move(message)})
+                            : session.NewClient(options.tries).Push({std::move(message)});
   if (!outcomes.ok()) {
     const int code = session.Fail(outcomes.error());
     if (outcomes.error().message.starts_with("the payload:")) {
@@ -230,7 +233,8 @@ int PushLines(Session& session, const PushOptions& options, const NewMessage& sa
                        health.error().kind == client::ErrorKind::kStopped)) {
     return session.Fail(health.error());
   }
-  client::Client client = session.PatientClient();
+  client::Client client =
+      options.tries == 0 ? session.PatientClient() : session.NewClient(options.tries);
   Tally tally;
   const std::stop_callback interrupted(interrupt.token(), [&tally] { tally.end.request_stop(); });
   client::ProducerOptions batching;
@@ -294,7 +298,9 @@ Command PushCommand() {
        {"--trace-id", "UUID", "stored with the message", &options->trace_id},
        {"--header", "NAME=VALUE", "stored with the message; may be given several times",
         &options->headers},
-       {"--batch", "N", "messages in one request (500)", AtLeastOne(&options->batch, 10'000)}},
+       {"--batch", "N", "messages in one request (500)", AtLeastOne(&options->batch, 10'000)},
+       {"--tries", "N", "how often each request is tried, instead of for some minutes",
+        AtLeastOne(&options->tries, 1'000)}},
       [options](Session& session) { return Push(session, *options); },
   };
 }

@@ -40,14 +40,9 @@ int ShowQueues(Session& session, const QueueOptions& options) {
   client::Filter filter;
   if (options.limit > 0) filter.limit = options.limit;
   filter.offset = options.offset;
-  const auto is_meant = [&](const JsonValue& queue) {
-    return (options.name_space.empty() || TextAt(queue, "namespace") == options.name_space) &&
-           (options.task.empty() || TextAt(queue, "task") == options.task);
-  };
-  const auto ask = [&] {
-    const auto all = session.admin().Queues(filter);
-    return all.ok() ? client::Admin::Json(OnlyElements(*all, "queues", is_meant)) : all;
-  };
+  filter.name_space = options.name_space;
+  filter.task = options.task;
+  const auto ask = [&] { return session.admin().Queues(filter); };
   return session.ShowMeasured(options.refresh, ask, [&](const JsonValue& root) {
     Table table({{"QUEUE"},
                  {"NAMESPACE"},

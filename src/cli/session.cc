@@ -163,6 +163,10 @@ client::Options Session::ClientOptions(int rounds) const {
   return options;
 }
 
+client::Client Session::NewClient(int64_t tries) const {
+  return client::Client(ClientOptions(static_cast<int>(tries)));
+}
+
 client::Client Session::PatientClient() const {
   client::Options options = ClientOptions(kPatientRounds);
   options.on_retry = [said = std::make_shared<std::atomic_flag>()](const client::Error& error) {

@@ -45,6 +45,8 @@ class Session {
   client::Admin& admin() { return *admin_; }
   // A client that goes on trying for minutes, for long work. Says once that it does.
   client::Client PatientClient() const;
+  // One that tries each request so often.
+  client::Client NewClient(int64_t tries) const;
 
   // The reply to GET `path` of each broker that --url names.
   std::vector<client::Admin::Json> FromEveryBroker(const std::string& path) const;

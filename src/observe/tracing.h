@@ -34,6 +34,8 @@ class Tracing {
   }
   void Hurry() { exporter_->Hurry(); }
   SpanTotals Totals() const;
+  // What a worker has recorded and nobody has sent. REQUIRES: not started
+  std::vector<Span> TakeSpans(size_t worker);
 
   // Of one worker; any thread for Start, the worker's own for Record.
   class Tracer {

@@ -5,6 +5,7 @@ import re
 import subprocess
 import threading
 
+import pytest
 
 from support.broker import REPOSITORY, base_environment, binary
 from support.cli import run_cli
@@ -61,6 +62,65 @@ def test_consume(broker):
     assert sorted(out.split("\n")[:-1]) == ['done "a"', 'done "b"']
     assert dead() == {"poison": "it is poison", "throw": "a bug"}
     assert pop_all(broker, "jobs", "workers") == []  # everything is settled, the last one too
+
+
+class SlowHandler:
+    """clients/cpp/tests/slow_handler.cc: a consumer of `slow` with a lease of 3 s."""
+
+    def __init__(self, url):
+        self._program = subprocess.Popen([os.path.join(BUILD, "tests", "client_cpp_slow_handler")], text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         env=base_environment() | {"QUEEN_URL": url})
+
+    def expect(self, start):
+        line = self._program.stdout.readline()
+        assert line.startswith(start), line
+
+    def say(self, line):
+        self._program.stdin.write(line + "\n")
+        self._program.stdin.flush()
+
+    def end(self):
+        self._program.stdin.close()
+        assert self._program.wait(30) == 0
+
+    def kill(self):
+        self._program.kill()
+        self._program.wait()
+
+
+@pytest.fixture(name="slow")
+def make_slow(broker):
+    broker.request("DELETE", "/api/v1/resources/queues/slow")
+    broker.post("/api/v1/push", {"items": [{"queue": "slow", "payload": n} for n in (1, 2)]})
+    program = SlowHandler(broker.url)
+    yield program
+    program.kill()
+
+
+def test_a_handler_that_takes_longer_than_the_lease_keeps_its_messages(broker, slow):
+    slow.expect("handle 1")
+    # as long as the lease and longer, another consumer waits for them in vain
+    assert broker.get("/api/v1/pop/queue/slow?wait=true&timeout=4000", timeout=60).status == 204
+    slow.say("go")
+    slow.expect("handle 2")
+    slow.say("stop")
+    slow.end()
+    assert pop_all(broker, "slow") == []
+
+
+def test_a_lost_lease_stops_the_batch_and_the_handler_can_see_it(broker, slow):
+    slow.expect("handle 1")
+    sought = broker.post("/api/v1/consumer-groups/__QUEUE_MODE__/queues/slow/seek", {"offset": 0})
+    assert sought.json()["partitionsUpdated"] == 1, sought
+    slow.expect("error lost ")
+    slow.say("go")
+    slow.expect("handle 1")  # not the second one of the batch: everything comes again
+    slow.say("go")
+    slow.expect("handle 2")
+    slow.say("stop")
+    slow.end()
+    assert pop_all(broker, "slow") == []
 
 
 def test_transaction(broker):

@@ -94,6 +94,11 @@ def test_lists_as_json_are_what_was_asked_for(cli):
     for option in ("--namespace=ns-left", "--task=task-left"):
         listed = cli("queues", option, "-o", "json").json()
         assert [q["name"] for q in listed["queues"]] == ["left"] and "statsAge" in listed
+    # the page is one of that namespace, not what it has of the first page of all
+    assert [q["name"] for q in cli("queues", "--namespace=ns-right", "--limit=1", "-o", "json").json()["queues"]] == ["right"]
+    consumed, = [g["lastConsumedAt"] for g in cli("groups", "left", "-o", "json").json() if g["name"] == "both"]
+    shown = cli("groups", "left").out
+    assert "LAST CONSUMED" in shown and consumed[:19].replace("T", " ") in shown
 
 
 def test_group_show_and_delete(cli):

@@ -34,6 +34,20 @@ def test_it_says_that_it_tries_again_and_a_signal_ends_it(make_broker):
     assert out.startswith("1 queued, 2 failed") and "trying again" not in err
 
 
+def test_it_tries_as_often_as_it_is_told(make_broker):
+    broker = make_broker().start()
+    push = start_push(broker.url, "--batch", "1", "--tries", "1")
+    push.stdin.write("1\n")
+    push.stdin.flush()
+    broker.wait_for("/api/v1/pop/queue/q?autoAck=true", 200)
+    broker.kill9()
+    out, err = push.communicate("2\n", timeout=30)
+    assert push.returncode == 3 and out.startswith("1 queued, 1 failed"), (out, err)
+    assert "trying again" not in err
+    assert run_cli("push", "q", "3", "--tries", "1", url=broker.url).code == 3
+    assert run_cli("push", "q", "3", "--tries", "0", url=broker.url).code == 2
+
+
 def test_a_signal_ends_the_wait_for_input(make_broker):
     broker = make_broker().start()
     push = start_push(broker.url)
@@ -58,4 +72,7 @@ def test_it_goes_on_when_the_broker_is_back(make_broker):
     assert "trying again" in push.stderr.readline()
     broker.start()
     out, _ = push.communicate(timeout=60)
-    assert push.returncode == 0 and out.startswith("2 queued")
+    # a broker that is back before its database keeps the message on its disk meanwhile
+    assert push.returncode == 0 and out.startswith(("2 queued", "1 queued, 1 buffered")), out
+    pop = "/api/v1/pop/queue/q?consumerGroup=h&autoAck=true"
+    assert [broker.wait_for(pop, 200).json()["messages"][0]["data"] for _ in range(2)] == [1, 2]

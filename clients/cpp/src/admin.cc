@@ -85,7 +85,9 @@ Admin::Json Admin::Get(const std::string& path) { return Send("GET", Path(path))
 Admin::Json Admin::Health() { return Get("/health"); }
 Admin::Json Admin::Maintenance() { return Get("/api/v1/system/maintenance"); }
 Admin::Json Admin::Queues(const Filter& filter) {
-  return Send("GET", WithFilter(kQueuesPath, filter));
+  Path path(kQueuesPath);
+  path.Query("namespace", filter.name_space).Query("task", filter.task);
+  return Send("GET", AddPage(path, filter));
 }
 Admin::Json Admin::Queue(const std::string& queue, const Filter& page) {
   Path path(kQueuesPath);

@@ -82,13 +82,14 @@ class Consumer::Impl {
     }
   }
 
-  void Handle(const std::vector<Message>& messages, const std::stop_token& stop) {
+  void Handle(std::vector<Message>& messages, const std::stop_token& stop) {
     std::vector<Acknowledgment> acks;
     {
       // One lease covers the whole reply.
       std::optional<LeaseKeeper::Hold> hold;
       if (keeper_) hold.emplace(*keeper_, messages.front().lease_id);
-      for (const Message& message : messages) {
+      for (Message& message : messages) {
+        if (hold) message.lease_lost_flag = hold->flag();
         if (hold && hold->lost()) return;  // others get these messages
         if (stop.stop_requested() && !options_.pop.auto_ack) {
           acks.push_back(Acknowledgment::Of(message, Verdict::kRetry));
@@ -97,6 +98,7 @@ class Consumer::Impl {
         Answer answer = CallHandler(handler_, message);
         acks.push_back(Acknowledgment::Of(message, answer.verdict, std::move(answer.error)));
       }
+      if (hold && hold->lost()) return;  // nothing of it can be settled any more
     }
     if (!options_.pop.auto_ack) SendAcks(acks);
   }

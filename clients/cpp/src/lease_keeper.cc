@@ -52,9 +52,9 @@ void LeaseKeeper::Renew(Hold& hold, std::unique_lock<std::mutex>& lock,
   lock.unlock();
   const auto renewed = client_.ExtendLease(hold.lease_id_, static_cast<int>(lease_.count()), stop);
   const bool lost = !renewed.ok() && renewed.error().kind == ErrorKind::kNotFound;
+  if (lost) *hold.lost_ = true;  // first: who hears of it may look
   if (!renewed.ok() && on_error_) on_error_(renewed.error());
   lock.lock();
-  if (lost) hold.lost_ = true;
   hold.due_ = lost ? steady_clock::time_point::max()
                    : steady_clock::now() + std::chrono::milliseconds(lease_) / 3;
   renewing_ = nullptr;

@@ -1,6 +1,6 @@
 // LeaseKeeper: renews the leases of messages that are being handled, from a thread of its own, each
 // time a third of the lease has passed. A lease that the broker no longer knows is lost: it is not
-// renewed again, and its holder can see it.
+// renewed again, and its holder can see it before on_error hears of it.
 #pragma once
 
 #include <atomic>
@@ -27,14 +27,16 @@ class LeaseKeeper {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
-    bool lost() const { return lost_; }
+    bool lost() const { return *lost_; }
+    // The same for those who hold no Hold; outlives it.
+    std::shared_ptr<const std::atomic<bool>> flag() const { return lost_; }
 
    private:
     friend class LeaseKeeper;
     LeaseKeeper& keeper_;
     const std::string lease_id_;
     std::chrono::steady_clock::time_point due_;  // guarded by the keeper's mutex
-    std::atomic<bool> lost_ = false;
+    const std::shared_ptr<std::atomic<bool>> lost_ = std::make_shared<std::atomic<bool>>(false);
   };
 
   LeaseKeeper(Client& client, std::chrono::seconds lease,

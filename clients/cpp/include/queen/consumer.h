@@ -2,6 +2,10 @@
 // acknowledges what it answers. While handlers run, the lease of their messages is renewed. A
 // handler that throws has failed, with the text of the exception as the error.
 //
+// A lease that is lost all the same (a seek, a broker that was away for longer) ends the batch:
+// `on_error` is told, the handler that runs can see it (Message::LeaseLost), and nothing of the
+// batch is acknowledged.
+//
 // At least once: a message whose acknowledgment is lost, or whose lease is, comes again. With
 // `auto_ack` a message is acknowledged as it is delivered: at most once.
 #pragma once

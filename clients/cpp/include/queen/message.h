@@ -2,8 +2,10 @@
 // they were sent, and this library has no opinion on which JSON library made them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +70,11 @@ struct Message {
   std::map<std::string, std::string> headers;
   int64_t retry_count = 0;
   int64_t offset = 0;
+  // Set once the lease is known to be lost; a Consumer that renews leases fills it in.
+  std::shared_ptr<const std::atomic<bool>> lease_lost_flag = nullptr;
+
+  // Others get this message: what its handler still does is in vain. For handlers that take long.
+  bool LeaseLost() const { return lease_lost_flag && *lease_lost_flag; }
 };
 
 // What becomes of a message.
