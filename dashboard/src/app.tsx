@@ -4,7 +4,7 @@ import { onUnauthorized, token } from './api';
 import { refreshRights, ranges, setRange, signOut, usePath, useRange, useReply, useRights } from './hooks';
 import { Dialog } from './parts/basics';
 import { poller } from './poll';
-import { go, href, useRoute, type Route } from './route';
+import { go, href, readRoute, useRoute, type Route } from './route';
 import { AuditPage } from './pages/audit';
 import { BrokersPage } from './pages/brokers';
 import { DeadLettersPage } from './pages/dead_letters';
@@ -113,13 +113,17 @@ function Keys(props: { onClose: () => void }) {
   );
 }
 
+/** The page's own filter, else the search for queues, as soon as that page stands there. */
 function focusFilter(): void {
-  const filter = () => document.querySelector<HTMLInputElement>('[data-filter]');
-  if (filter()) return filter()?.focus();
+  const focused = () => {
+    const filter = document.querySelector<HTMLInputElement>('[data-filter]');
+    filter?.focus();
+    return filter !== null;
+  };
+  if (focused()) return;
+  const coming = new MutationObserver(() => { if (focused() || readRoute().page !== 'queues') coming.disconnect(); });
+  coming.observe(document.body, { childList: true, subtree: true });
   go('queues');
-  // The page comes with the next turn.
-  setTimeout(() => filter()?.focus(), 50);
-  return undefined;
 }
 
 function useKeys(showKeys: () => void): void {
@@ -184,7 +188,7 @@ export function App() {
           <a key={page} href={href(page)} aria-current={page === place?.[0] ? 'page' : undefined}>{title}</a>
         ))}
       </nav>
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} data-shows={route.hash}>
         <Banners />
         <Page route={route} />
       </main>

@@ -1,5 +1,5 @@
 // What components share: polled answers, the time range of all charts, what the reader may do.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, ApiError, pathOf, roleOf, token, type Operation, type Values } from './api';
 import type { Replies } from './generated/api';
 import { poller, type Answer } from './poll';
@@ -11,13 +11,33 @@ export interface Polled<T> {
   at: number;
 }
 
+/** Seconds by which the range of `after` begins later; null where the two are not the same question otherwise. */
+function rangeMoved(before: string | null, after: string | null): number | null {
+  if (!before || !after) return null;
+  const [one, other] = [before, after].map((path) => new URL(path, location.origin));
+  const [from, to] = [one, other].map((url) => Date.parse(url?.searchParams.get('from') ?? '') / 1000);
+  for (const url of [one, other]) for (const name of ['from', 'to']) url?.searchParams.delete(name);
+  return one?.href === other?.href ? Number(to) - Number(from) : null;
+}
+
+// A range that ends now begins a little later each minute.
+const kRollingSeconds = 300;
+
+/** The answer of a path. While the same question about another time is on its way, the page keeps what it shows. */
 export function usePath<T>(path: string | null, everyMs: number): Polled<T> {
   const [state, setState] = useState<{ path: string | null; answer: Answer }>({ path, answer: { at: 0 } });
+  const before = useRef<string | null>(null);
   useEffect(() => {
+    const moved = rangeMoved(before.current, path);
+    before.current = path;
     if (path === null) return undefined;
-    return poller.watch(path, everyMs, (answer) => setState({ path, answer }));
+    return poller.watch(path, everyMs, (answer) => setState((old) => {
+      const kept = answer.error && answer.data === undefined && rangeMoved(old.path, path) !== null ? old.answer.data : answer.data;
+      return { path, answer: { ...answer, data: kept } };
+    }), moved !== null && moved > 0 && moved <= kRollingSeconds);
   }, [path, everyMs]);
-  return (state.path === path ? state.answer : { at: 0 }) as Polled<T>;
+  const same = state.path === path || rangeMoved(state.path, path) !== null;
+  return (same ? state.answer : { at: 0 }) as Polled<T>;
 }
 
 /** The answer of an operation, asked again every `everyMs`; `values` null asks nothing. */
@@ -71,7 +91,8 @@ export async function learnRights(): Promise<Rights> {
   return { write, admin };
 }
 
-let rights: Rights = { write: true, admin: true };
+// Nothing is offered before it is known.
+let rights: Rights = { write: false, admin: false };
 const rightsChanged = new EventTarget();
 
 export async function refreshRights(): Promise<void> {

@@ -64,7 +64,8 @@ class Poller {
     this.announce();
   }
 
-  watch(path: string, everyMs: number, listener: (answer: Answer) => void): () => void {
+  /** `calm`: nobody has just opened this; it waits for its turn, so that all tabs together ask it once. */
+  watch(path: string, everyMs: number, listener: (answer: Answer) => void, calm = false): () => void {
     let watch = this.watches.get(path);
     if (!watch) {
       watch = { everyMs, listeners: new Set() };
@@ -74,7 +75,7 @@ class Poller {
     watch.listeners.add(listener);
     const known = this.answers.get(path);
     if (known) listener(known);
-    if (!known || Date.now() - known.at > everyMs) void this.askNow(path);
+    if (!calm && (!known || Date.now() - known.at > everyMs)) void this.askNow(path);
     this.announce();
     return () => {
       watch.listeners.delete(listener);

@@ -2,7 +2,7 @@
 // refuses as the description of the API says: 401 without a token, 403 below the role of an operation.
 import { createServer, request as ask } from 'node:http';
 import { readFileSync } from 'node:fs';
-import { check, checkAccess, checkPage, openPage, run, show, shows, startBroker, startBrowser } from './support.mjs';
+import { check, checkAccess, checkPage, holds, openPage, run, show, shows, startBroker, startBrowser } from './support.mjs';
 import { fill } from './sample.mjs';
 
 const document = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'));
@@ -66,7 +66,7 @@ await run([
     await signIn('Bearer token-read-only');
     await page.locator('h1', { hasText: 'orders' }).waitFor();
     await shows(page, 'Longest wait');
-    await page.waitForFunction(() => ![...document.querySelectorAll('button')].some((one) => ['Delete', 'Clear', 'Configure', 'Push'].includes(one.textContent)));
+    await holds(page, () => ![...document.querySelectorAll('button')].some((one) => ['Delete', 'Clear', 'Configure', 'Push'].includes(one.textContent)));
     await show(page, closed, 'queues', 'Queues');
     await shows(page, 'shop.mails');
     check((await offered('Make a queue')) === 0, 'no queue can be made');
@@ -90,7 +90,7 @@ await run([
     await signIn('token-read-write');
     await show(page, closed, 'dead-letters', 'Dead letters');
     await page.getByRole('button', { name: 'Redrive all', exact: true }).waitFor();
-    await page.waitForFunction(() => ![...document.querySelectorAll('button')].some((one) => one.textContent === 'Delete all'));
+    await holds(page, () => ![...document.querySelectorAll('button')].some((one) => one.textContent === 'Delete all'));
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   }],

@@ -1,6 +1,6 @@
 // Every action of the dashboard, its effect checked through the API, and a broker that is killed and comes back while
 // the page is open.
-import { check, checkPage, openPage, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
+import { check, checkPage, holds, openPage, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
 import { fill } from './sample.mjs';
 
 let broker, page, sample;
@@ -181,7 +181,7 @@ await run([
     await shows(page, 'The broker does not answer.', '.banners');
     await shows(page, 'Messages in and out');
     await broker.start();
-    await page.waitForFunction(() => !document.querySelector('.banner.bad'));
+    await holds(page, () => !document.querySelector('.banner.bad'));
     await shows(page, 'Healthy');
     await broker.post('/api/v1/push', { items: [{ queue: 'after', payload: 1 }] });
     await show(page, broker, 'queues', 'Queues');

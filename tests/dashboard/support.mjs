@@ -45,15 +45,17 @@ export async function until(probe, what) {
   }
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
+/** Below the ports that the system gives to those who connect: while a broker is away, nobody else gets its port. */
+async function freePort() {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000);
+    const free = await new Promise((resolve) => {
+      const server = createServer();
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
-  });
+    if (free) return port;
+  }
 }
 
 export class Broker {
@@ -186,31 +188,45 @@ export async function checkAccess(page, where) {
   check(found.length === 0, `no violation on ${where}, but there is\n    ${found.join('\n    ')}`);
 }
 
-/** Shows a page of the dashboard and waits for its heading. */
+/** Waits until a function that runs in the page is true there. It asks by a timer: a busy machine paints late or not at all. */
+export async function holds(page, probe, value) {
+  await page.waitForFunction(probe, value, { timeout: waitMs, polling: 100 });
+}
+
+/**
+ * Shows a page of the dashboard and waits until it stands there, not only its address: the page before it may have the
+ * same heading. A broker that asks for a token shows the sign-in instead.
+ */
 export async function show(page, broker, hash, heading) {
-  const target = `${broker.url}/#/${hash}`;
   const here = await page.evaluate(() => location.href);
   if (here.startsWith(broker.url)) await page.evaluate((to) => { location.hash = to; }, `#/${hash}`);
-  else await page.goto(target);
+  else await page.goto(`${broker.url}/#/${hash}`);
+  await holds(page, () => document.querySelector('.sign-in') || document.querySelector('main')?.dataset.shows === location.hash);
   await page.locator('h1', { hasText: heading }).waitFor();
 }
 
 /** Waits until the address has this text. The page is asked: what the driver calls the address comes later. */
 export async function addressHas(page, text) {
-  await page.waitForFunction((wanted) => location.href.includes(wanted), text, { timeout: waitMs });
+  await holds(page, (wanted) => location.href.includes(wanted), text);
 }
 
 /** Waits until the text of the page (or of a part) has all of these. */
 export async function shows(page, texts, part = 'main') {
   for (const text of [texts].flat()) {
-    await page.waitForFunction(
-      ([where, wanted]) => document.querySelector(where)?.textContent?.includes(wanted), [part, text],
-      { timeout: waitMs },
-    ).catch(async () => {
+    await holds(page, ([where, wanted]) => document.querySelector(where)?.textContent?.includes(wanted), [part, text]).catch(async () => {
       const now = await page.evaluate((where) => document.querySelector(where)?.textContent ?? '(nothing)', part);
       throw new Error(`"${text}" does not come; ${part} says: ${now.slice(0, 1500)}`);
     });
   }
+}
+
+/** Two keys, one after the other, as often as it takes: the page forgets the first when the second comes late. */
+export async function pressBoth(page, first, second, probe) {
+  await until(async () => {
+    await page.keyboard.press(first);
+    await page.keyboard.press(second);
+    return page.evaluate(probe);
+  }, `the effect of ${first} ${second}`);
 }
 
 async function closeAll(failed) {
