@@ -1,13 +1,14 @@
-// What components share: polled answers, the time range of all charts, what the reader may do.
+// What components share: polled answers, the time range of all charts, actions.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, ApiError, pathOf, roleOf, token, type Operation, type Values } from './api';
+import { ApiError, pathOf, token, type Operation, type Values } from './api';
+import { brokerNow } from './clock';
 import type { Replies } from './generated/api';
 import { poller, type Answer } from './poll';
 import { setParams, useRoute } from './route';
 
 export interface Polled<T> {
   data?: T;
-  error?: { status: number; message: string };
+  error?: { status: number; message: string; code: string };
   at: number;
 }
 
@@ -57,9 +58,9 @@ export interface Range {
 /** The range that all charts show: a length up to now, or two times in seconds joined by "-". */
 export function useRange(): Range {
   const name = useRoute().params.get('range') ?? '1h';
-  const [minute, setMinute] = useState(() => Math.floor(Date.now() / 60_000));
+  const [minute, setMinute] = useState(() => Math.floor(brokerNow() / 60_000));
   useEffect(() => {
-    const timer = setInterval(() => setMinute(Math.floor(Date.now() / 60_000)), 5_000);
+    const timer = setInterval(() => setMinute(Math.floor(brokerNow() / 60_000)), 5_000);
     return () => clearInterval(timer);
   }, []);
   return useMemo(() => {
@@ -76,46 +77,6 @@ export function useRange(): Range {
 
 export function setRange(name: string): void {
   setParams({ range: name === '1h' ? '' : name });
-}
-
-export interface Rights {
-  write: boolean;
-  admin: boolean;
-}
-
-/** Asks what this reader may do: an empty push stores nothing, and the switches are for administrators only. */
-export async function learnRights(): Promise<Rights> {
-  const refused = (problem: unknown) => problem instanceof ApiError && (problem.status === 403 || problem.status === 401);
-  const allowed = (question: Promise<unknown>) => question.then(() => true, (problem) => !refused(problem));
-  const [write, admin] = await Promise.all([allowed(ask('push', {}, { items: [] })), allowed(ask('getMaintenance'))]);
-  return { write, admin };
-}
-
-// Nothing is offered before it is known.
-let rights: Rights = { write: false, admin: false };
-const rightsChanged = new EventTarget();
-
-export async function refreshRights(): Promise<void> {
-  rights = await learnRights();
-  rightsChanged.dispatchEvent(new Event('change'));
-}
-
-export function useRights(): Rights {
-  const [value, setValue] = useState(rights);
-  useEffect(() => {
-    const changed = () => setValue(rights);
-    changed();
-    rightsChanged.addEventListener('change', changed);
-    return () => rightsChanged.removeEventListener('change', changed);
-  }, []);
-  return value;
-}
-
-/** Whether an operation is to be offered to this reader at all. */
-export function useMay(operation: Operation): boolean {
-  const may = useRights();
-  const role = roleOf(operation);
-  return role === 'admin' ? may.admin : role === 'read-write' ? may.write : true;
 }
 
 export function signOut(): void {
@@ -137,7 +98,8 @@ export function useAction(run: () => Promise<void>): { run: () => void; busy: bo
       run()
         .then(() => poller.refresh())
         .catch((problem: unknown) => {
-          if (problem instanceof ApiError && problem.status === 403) void refreshRights();
+          // What is refused now may not be offered any more.
+          if (problem instanceof ApiError && problem.status === 403) poller.refresh();
           setError(problem instanceof Error ? problem.message : String(problem));
         })
         .finally(() => setBusy(false));

@@ -1,6 +1,6 @@
 // Every page with real data: what it shows, light and dark, on a phone, by keyboard, for people with disabilities, and
 // without a request to anywhere else.
-import { addressHas, check, checkAccess, checkPage, holds, openPage, pressBoth, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
+import { addressHas, check, checkAccess, checkPage, headed, holds, openPage, pressBoth, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
 import { fill } from './sample.mjs';
 
 let broker, browser, page, sample;
@@ -13,7 +13,7 @@ const pages = () => [
   ['queue/orders?tab=groups', 'orders', ['billing', 'shipping']],
   ['queue/orders?tab=tail', 'orders', ['Live tail', 'order-59-22']],
   ['queue/orders?tab=push', 'orders', ['Push a message', 'Any JSON value.']],
-  ['queue/orders?tab=options', 'orders', ['600 s', 'How long a consumer may hold']],
+  ['queue/orders?tab=options', 'orders', ['3600 s', 'How long a consumer may hold']],
   ['partition/orders/customer-2?group=shipping', 'customer-2', ['A consumer holds it', 'Lease ends', 'order-2-0']],
   ['messages?queue=orders&status=dead_letter', 'Messages', ['order-1-0', 'dead letter']],
   [`message/${sample.traced.partitionId}/${sample.traced.transactionId}`, 'order-1-0',
@@ -65,12 +65,12 @@ await run([
     await page.getByRole('button', { name: '6h', exact: true }).click();
     await addressHas(page, 'range=6h');
     await page.getByRole('link', { name: 'Brokers', exact: true }).click();
-    await page.locator('h1', { hasText: 'Brokers' }).waitFor();
+    await headed(page, 'Brokers');
     await addressHas(page, 'range=6h');
   }],
   ['keys', async () => {
     await pressBoth(page, 'g', 'q', () => location.hash.startsWith('#/queues'));
-    await page.locator('h1', { hasText: 'Queues' }).waitFor();
+    await headed(page, 'Queues');
     await shows(page, 'orders');
     await page.keyboard.press('/');
     await holds(page, () => document.activeElement?.matches('[data-filter]'));
@@ -127,14 +127,15 @@ await run([
     await phone.getByRole('button', { name: 'Menu' }).click();
     await checkAccess(phone, 'the menu of a phone');
     await phone.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Groups' }).click();
-    await phone.locator('h1', { hasText: 'Groups' }).waitFor();
+    await headed(phone, 'Groups');
     checkPage(phone);
     await phone.context().close();
   }],
   ['three tabs ask no more than two questions a second', async () => {
     const tabs = [page, ...(await Promise.all([1, 2].map(() => page.context().newPage())))];
-    await Promise.all(tabs.map((tab) => show(tab, broker, 'overview', 'Overview')));
-    await Promise.all(tabs.map((tab) => shows(tab, ['Healthy', 'Connections'])));
+    const places = [['overview', 'Overview', ['Healthy', 'Connections']], ['queues', 'Queues', ['3 queues']], ['queue/orders', 'orders', ['Longest wait']]];
+    await Promise.all(tabs.map((tab, n) => show(tab, broker, places[n][0], places[n][1])));
+    await Promise.all(tabs.map((tab, n) => shows(tab, places[n][2])));
     // When each question was asked, by the clock of the pages themselves: however slow this machine is, they may not ask more.
     for (const tab of tabs) await tab.evaluate(() => performance.clearResourceTimings());
     const begun = await page.evaluate(() => Date.now());

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, chmodSync, readFileSync, rmSync, openSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -100,7 +100,8 @@ export class Broker {
 
   /** One request; the reply's JSON. A status of 4xx or 5xx fails, unless it is the one expected. */
   async ask(method, path, body, expected) {
-    const reply = await fetch(this.url + path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    const reply = await fetch(this.url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     const text = await reply.text();
     if (expected ? reply.status !== expected : !reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
     return text ? JSON.parse(text) : null;
@@ -110,9 +111,41 @@ export class Broker {
   post(path, body, expected) { return this.ask('POST', path, body, expected); }
 }
 
-/** A started broker that is closed at the end. */
-export async function startBroker(env) {
+/** Where a broker that runs a PostgreSQL of its own has its socket. */
+export const databaseSocket = (broker) => join(broker.directory, 'data/run/.s.PGSQL.5432');
+
+/** Stands between a broker and PostgreSQL. While it is shut, the database is away. */
+export class Gate {
+  constructor(socket) {
+    this.socket = socket;
+    this.ends = new Set();
+  }
+
+  async open() {
+    this.port ??= await freePort();
+    this.server = createServer((near) => {
+      const far = connect(this.socket);
+      for (const [one, other] of [[near, far], [far, near]]) {
+        this.ends.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => { this.ends.delete(one); other.destroy(); });
+        one.pipe(other);
+      }
+    });
+    await new Promise((resolve) => { this.server.listen(this.port, '127.0.0.1', resolve); });
+    this.server.unref();
+  }
+
+  shut() {
+    this.server.close();
+    for (const end of this.ends) end.destroy();
+  }
+}
+
+/** A started broker that is closed at the end. `token` is what the test itself asks it with. */
+export async function startBroker(env, token) {
   const broker = new Broker(env);
+  broker.token = token;
   closers.push(async (failed) => {
     if (failed && existsSync(broker.log)) console.log(`---- log of the broker\n${readFileSync(broker.log, 'utf8').slice(-5000)}`);
     await broker.close();
@@ -203,6 +236,11 @@ export async function show(page, broker, hash, heading) {
   else await page.goto(`${broker.url}/#/${hash}`);
   await holds(page, () => document.querySelector('.sign-in') || document.querySelector('main')?.dataset.shows === location.hash);
   await page.locator('h1', { hasText: heading }).waitFor();
+}
+
+/** Waits for the page with exactly this heading. Those below it begin with the same words: "Groups / billing". */
+export async function headed(page, heading) {
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
 }
 
 /** Waits until the address has this text. The page is asked: what the driver calls the address comes later. */
