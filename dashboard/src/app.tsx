@@ -1,10 +1,11 @@
 // The frame around every page: where one can go, the range of all charts, and what is wrong at the moment.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { onUnauthorized, token } from './api';
-import { refreshRights, ranges, setRange, signOut, usePath, useRange, useReply, useRights } from './hooks';
-import { Dialog } from './parts/basics';
+import { ranges, setRange, signOut, usePath, useRange, useReply } from './hooks';
+import { useRights, type Rights } from './rights';
+import { Dialog, Loading } from './parts/basics';
 import { poller } from './poll';
-import { go, href, useRoute, type Route } from './route';
+import { go, href, readRoute, useRoute, type Route } from './route';
 import { AuditPage } from './pages/audit';
 import { BrokersPage } from './pages/brokers';
 import { DeadLettersPage } from './pages/dead_letters';
@@ -30,6 +31,12 @@ const places: [page: string, title: string, letter: string, below: string[]][] =
   ['audit', 'Audit', 'a', []],
 ];
 const charted = new Set(['overview', 'queues', 'queue', 'brokers']);
+// What a token for some queues is refused: pages about all of them.
+const aboutAll = new Set(['overview', 'traces', 'streams', 'stream', 'brokers']);
+
+function mayOpen(page: string, rights: Rights): boolean {
+  return page === 'audit' ? rights.admin : !(rights.limited && aboutAll.has(page));
+}
 
 function Page(props: { route: Route }) {
   const { page, names } = props.route;
@@ -51,6 +58,15 @@ function Page(props: { route: Route }) {
     case 'audit': return <AuditPage />;
     default: return <><h1>There is no such page</h1><p><a href={href('overview')}>Go to the overview</a></p></>;
   }
+}
+
+function NotForThisToken(props: { limited: boolean }) {
+  return (
+    <>
+      <h1>Not for this token</h1>
+      <p>{props.limited ? 'This page is about all queues, and your token is for some of them.' : 'This page is for administrators.'} <a href={href('queues')}>Go to your queues</a></p>
+    </>
+  );
 }
 
 type Theme = 'auto' | 'light' | 'dark';
@@ -83,17 +99,28 @@ function RangePicker() {
   );
 }
 
+const withoutDatabase = (error: { code: string }): boolean => error.code === 'database_unavailable';
+
+function healthWord(error: { status: number; code: string }): string {
+  if (withoutDatabase(error)) return 'PostgreSQL cannot be reached.';
+  return error.status === 0 ? 'The broker does not answer.' : 'The broker is not well.';
+}
+
+function healthAdvice(error: { status: number; message: string; code: string }): string {
+  if (withoutDatabase(error)) return 'Pushes are kept in the broker’s file buffer until it is back; pops wait.';
+  return error.status === 0 ? '' : error.message;
+}
+
 /** What needs attention on every page. */
 function Banners() {
   const health = useReply('health', {}, 3_000);
-  const { admin } = useRights();
+  const { admin, limited, known } = useRights();
   const maintenance = useReply('getMaintenance', admin ? {} : null, 10_000);
-  const status = usePath<{ security?: { openToNetwork?: boolean } }>('/api/v1/status?interval=1h', 60_000);
+  const status = usePath<{ security?: { openToNetwork?: boolean } }>(known && !limited ? '/api/v1/status?interval=1h' : null, 60_000);
   const anonymous = status.data?.security?.openToNetwork === true;
-  const away = health.error !== undefined;
   return (
     <div class="banners" aria-live="polite">
-      {away && <div class="banner bad" role="alert">{health.error?.status ? `The broker is not well: ${health.error.message}` : 'The broker does not answer. The page shows what was last known and tries again by itself.'}</div>}
+      {health.error && <div class="banner bad" role="alert"><strong>{healthWord(health.error)}</strong> {healthAdvice(health.error)} The page shows what was last known and goes on by itself.</div>}
       {anonymous && <div class="banner warn">Anybody on the network may do everything here: the broker listens beyond this machine without asking for a token.</div>}
       {maintenance.data?.maintenanceMode && <div class="banner warn">Pushes are paused. <a href={href('brokers')}>Maintenance</a></div>}
       {maintenance.data?.popMaintenanceMode && <div class="banner warn">Pops are paused. <a href={href('brokers')}>Maintenance</a></div>}
@@ -102,24 +129,29 @@ function Banners() {
 }
 
 function Keys(props: { onClose: () => void }) {
+  const rights = useRights();
   return (
     <Dialog title="Keys" onClose={props.onClose}>
       <dl class="facts">
         <div><dt><kbd>/</kbd></dt><dd>Search or filter</dd></div>
-        {places.map(([page, title, letter]) => <div key={page}><dt><kbd>g</kbd> <kbd>{letter}</kbd></dt><dd>{title}</dd></div>)}
+        {places.filter(([page]) => mayOpen(page, rights)).map(([page, title, letter]) => <div key={page}><dt><kbd>g</kbd> <kbd>{letter}</kbd></dt><dd>{title}</dd></div>)}
         <div><dt><kbd>?</kbd></dt><dd>These keys</dd></div>
       </dl>
     </Dialog>
   );
 }
 
+/** The page's own filter, else the search for queues, as soon as that page stands there. */
 function focusFilter(): void {
-  const filter = () => document.querySelector<HTMLInputElement>('[data-filter]');
-  if (filter()) return filter()?.focus();
+  const focused = () => {
+    const filter = document.querySelector<HTMLInputElement>('[data-filter]');
+    filter?.focus();
+    return filter !== null;
+  };
+  if (focused()) return;
+  const coming = new MutationObserver(() => { if (focused() || readRoute().page !== 'queues') coming.disconnect(); });
+  coming.observe(document.body, { childList: true, subtree: true });
   go('queues');
-  // The page comes with the next turn.
-  setTimeout(() => filter()?.focus(), 50);
-  return undefined;
 }
 
 function useKeys(showKeys: () => void): void {
@@ -153,9 +185,9 @@ export function App() {
   const [menu, setMenu] = useState(false);
   const [keys, setKeys] = useState(false);
   const [theme, nextTheme] = useTheme();
+  const rights = useRights();
   const place = places.find(([page, , , below]) => page === route.page || below.includes(route.page));
   useEffect(() => onUnauthorized(() => setClosed(true)), []);
-  useEffect(() => { void refreshRights(); }, []);
   const where = `${route.page}/${route.names.join('/')}`;
   useEffect(() => {
     document.title = [...route.names.slice(-1), place?.[1] ?? '', 'Queen'].filter(Boolean).join(' · ');
@@ -163,8 +195,10 @@ export function App() {
     scrollTo(0, 0);
   }, [where]);
   useKeys(() => setKeys(true));
+  const elsewhere = route.page === 'overview' && rights.limited;
+  useEffect(() => { if (elsewhere) location.replace(href('queues')); }, [elsewhere]);
   if (closed) {
-    return <SignInPage onSignedIn={() => { poller.open(); setClosed(false); void refreshRights(); }} />;
+    return <SignInPage onSignedIn={() => { poller.open(); setClosed(false); }} />;
   }
   return (
     <>
@@ -176,17 +210,17 @@ export function App() {
         <span class="top-buttons">
           <button type="button" class="small" onClick={() => setKeys(true)} aria-label="Keys">?</button>
           <button type="button" class="small" onClick={nextTheme} aria-label={`Colours: ${theme}`}>{theme === 'auto' ? '◐' : theme === 'light' ? '☀' : '☾'}</button>
-          {token.get() && <button type="button" class="small" onClick={signOut}>Sign out</button>}
+          {token.get() && <button type="button" class="small" onClick={signOut} title={rights.subject ? `${rights.subject}, ${rights.role}` : rights.role}>Sign out</button>}
         </span>
       </header>
       <nav id="menu" class={`side ${menu ? 'open' : ''}`} aria-label="Pages">
-        {places.map(([page, title]) => (
+        {places.filter(([page]) => mayOpen(page, rights)).map(([page, title]) => (
           <a key={page} href={href(page)} aria-current={page === place?.[0] ? 'page' : undefined}>{title}</a>
         ))}
       </nav>
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} data-shows={route.hash}>
         <Banners />
-        <Page route={route} />
+        {!rights.asked ? <Loading what="the page" /> : mayOpen(route.page, rights) || !rights.known ? <Page route={route} /> : <NotForThisToken limited={rights.limited} />}
       </main>
       {keys && <Keys onClose={() => setKeys(false)} />}
     </>

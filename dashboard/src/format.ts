@@ -1,4 +1,5 @@
 // Numbers and times as people read them, each with its unit.
+import { brokerNow } from './clock';
 
 const countFormat = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -29,13 +30,16 @@ export function bytes(value: number): string {
   return '';
 }
 
+/** One digit behind the point where there are few before it: an axis has no two labels alike. */
+const short = (value: number): string => (value < 10 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value).toString());
+
 export function seconds(value: number): string {
   if (value < 0.001) return '0 s';
   if (value < 1) return `${Math.round(value * 1000)} ms`;
   if (value < 10) return `${value.toFixed(1)} s`;
   if (value < 120) return `${Math.round(value)} s`;
-  if (value < 7200) return `${Math.round(value / 60)} min`;
-  if (value < 172800) return `${Math.round(value / 3600)} h`;
+  if (value < 7200) return `${short(value / 60)} min`;
+  if (value < 172800) return `${short(value / 3600)} h`;
   return `${Math.round(value / 86400)} d`;
 }
 
@@ -50,13 +54,13 @@ export function clock(time: string | number | Date): string {
 export function moment(time: string | null | undefined): string {
   if (!time) return '–';
   const date = new Date(time);
-  const day = date.toDateString() === new Date().toDateString() ? '' : `${date.toLocaleDateString('en-CA')} `;
+  const day = date.toDateString() === new Date(brokerNow()).toDateString() ? '' : `${date.toLocaleDateString('en-CA')} `;
   return day + clock(date);
 }
 
 export function age(time: string | null | undefined): string {
   if (!time) return '–';
-  return `${seconds(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago`;
+  return `${seconds(Math.max(0, (brokerNow() - Date.parse(time)) / 1000))} ago`;
 }
 
 export function plural(amount: number, one: string, many = `${one}s`): string {

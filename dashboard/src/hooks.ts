@@ -1,23 +1,44 @@
-// What components share: polled answers, the time range of all charts, what the reader may do.
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ask, ApiError, pathOf, roleOf, token, type Operation, type Values } from './api';
+// What components share: polled answers, the time range of all charts, actions.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ApiError, pathOf, token, type Operation, type Values } from './api';
+import { brokerNow } from './clock';
 import type { Replies } from './generated/api';
 import { poller, type Answer } from './poll';
 import { setParams, useRoute } from './route';
 
 export interface Polled<T> {
   data?: T;
-  error?: { status: number; message: string };
+  error?: { status: number; message: string; code: string };
   at: number;
 }
 
+/** Seconds by which the range of `after` begins later; null where the two are not the same question otherwise. */
+function rangeMoved(before: string | null, after: string | null): number | null {
+  if (!before || !after) return null;
+  const [one, other] = [before, after].map((path) => new URL(path, location.origin));
+  const [from, to] = [one, other].map((url) => Date.parse(url?.searchParams.get('from') ?? '') / 1000);
+  for (const url of [one, other]) for (const name of ['from', 'to']) url?.searchParams.delete(name);
+  return one?.href === other?.href ? Number(to) - Number(from) : null;
+}
+
+// A range that ends now begins a little later each minute.
+const kRollingSeconds = 300;
+
+/** The answer of a path. While the same question about another time is on its way, the page keeps what it shows. */
 export function usePath<T>(path: string | null, everyMs: number): Polled<T> {
   const [state, setState] = useState<{ path: string | null; answer: Answer }>({ path, answer: { at: 0 } });
+  const before = useRef<string | null>(null);
   useEffect(() => {
+    const moved = rangeMoved(before.current, path);
+    before.current = path;
     if (path === null) return undefined;
-    return poller.watch(path, everyMs, (answer) => setState({ path, answer }));
+    return poller.watch(path, everyMs, (answer) => setState((old) => {
+      const kept = answer.error && answer.data === undefined && rangeMoved(old.path, path) !== null ? old.answer.data : answer.data;
+      return { path, answer: { ...answer, data: kept } };
+    }), moved !== null && moved > 0 && moved <= kRollingSeconds);
   }, [path, everyMs]);
-  return (state.path === path ? state.answer : { at: 0 }) as Polled<T>;
+  const same = state.path === path || rangeMoved(state.path, path) !== null;
+  return (same ? state.answer : { at: 0 }) as Polled<T>;
 }
 
 /** The answer of an operation, asked again every `everyMs`; `values` null asks nothing. */
@@ -37,9 +58,9 @@ export interface Range {
 /** The range that all charts show: a length up to now, or two times in seconds joined by "-". */
 export function useRange(): Range {
   const name = useRoute().params.get('range') ?? '1h';
-  const [minute, setMinute] = useState(() => Math.floor(Date.now() / 60_000));
+  const [minute, setMinute] = useState(() => Math.floor(brokerNow() / 60_000));
   useEffect(() => {
-    const timer = setInterval(() => setMinute(Math.floor(Date.now() / 60_000)), 5_000);
+    const timer = setInterval(() => setMinute(Math.floor(brokerNow() / 60_000)), 5_000);
     return () => clearInterval(timer);
   }, []);
   return useMemo(() => {
@@ -56,45 +77,6 @@ export function useRange(): Range {
 
 export function setRange(name: string): void {
   setParams({ range: name === '1h' ? '' : name });
-}
-
-export interface Rights {
-  write: boolean;
-  admin: boolean;
-}
-
-/** Asks what this reader may do: an empty push stores nothing, and the switches are for administrators only. */
-export async function learnRights(): Promise<Rights> {
-  const refused = (problem: unknown) => problem instanceof ApiError && (problem.status === 403 || problem.status === 401);
-  const allowed = (question: Promise<unknown>) => question.then(() => true, (problem) => !refused(problem));
-  const [write, admin] = await Promise.all([allowed(ask('push', {}, { items: [] })), allowed(ask('getMaintenance'))]);
-  return { write, admin };
-}
-
-let rights: Rights = { write: true, admin: true };
-const rightsChanged = new EventTarget();
-
-export async function refreshRights(): Promise<void> {
-  rights = await learnRights();
-  rightsChanged.dispatchEvent(new Event('change'));
-}
-
-export function useRights(): Rights {
-  const [value, setValue] = useState(rights);
-  useEffect(() => {
-    const changed = () => setValue(rights);
-    changed();
-    rightsChanged.addEventListener('change', changed);
-    return () => rightsChanged.removeEventListener('change', changed);
-  }, []);
-  return value;
-}
-
-/** Whether an operation is to be offered to this reader at all. */
-export function useMay(operation: Operation): boolean {
-  const may = useRights();
-  const role = roleOf(operation);
-  return role === 'admin' ? may.admin : role === 'read-write' ? may.write : true;
 }
 
 export function signOut(): void {
@@ -116,7 +98,8 @@ export function useAction(run: () => Promise<void>): { run: () => void; busy: bo
       run()
         .then(() => poller.refresh())
         .catch((problem: unknown) => {
-          if (problem instanceof ApiError && problem.status === 403) void refreshRights();
+          // What is refused now may not be offered any more.
+          if (problem instanceof ApiError && problem.status === 403) poller.refresh();
           setError(problem instanceof Error ? problem.message : String(problem));
         })
         .finally(() => setBusy(false));

@@ -5,16 +5,21 @@
 //      acts one turn later if its name is still there, so that two do not lead at once.
 //   3. Each turn (half a second) the leader asks the most overdue path and broadcasts the answer.
 // A hidden tab wants nothing and does not lead. What a person has just opened is asked at once.
-import { ApiError, getPath, token } from './api';
+// While the broker or its database is away only its health is asked, less and less often; then everything goes on.
+import { ApiError, getPath, kHealthPath, token } from './api';
 
 const kTurnMs = 500;
 const kLeaseMs = 3_000;
 const kAnnounceMs = 4_000;
 const kForgetMs = 15_000;
+// What is shown fresher than this is asked at once when something was changed.
+const kFreshMs = 5_000;
+// Answers that are kept for a page that is opened again.
+const kKept = 400;
 
 export interface Answer {
   data?: unknown;
-  error?: { status: number; message: string };
+  error?: { status: number; message: string; code: string };
   at: number;
 }
 
@@ -45,6 +50,8 @@ class Poller {
   private failures = 0;
   private restUntil = 0;
   private asking = false;
+  /** As the last answer about its health says. */
+  private away = false;
 
   constructor() {
     this.open();
@@ -59,12 +66,15 @@ class Poller {
     this.place = `queen-poll-${fingerprint(token.get())}`;
     this.answers.clear();
     this.others.clear();
+    this.away = false;
+    this.restUntil = 0;
     this.channel = new BroadcastChannel(this.place);
     this.channel.onmessage = (event: MessageEvent<Note>) => this.hear(event.data);
     this.announce();
   }
 
-  watch(path: string, everyMs: number, listener: (answer: Answer) => void): () => void {
+  /** `calm`: nobody has just opened this; it waits for its turn, so that all tabs together ask it once. */
+  watch(path: string, everyMs: number, listener: (answer: Answer) => void, calm = false): () => void {
     let watch = this.watches.get(path);
     if (!watch) {
       watch = { everyMs, listeners: new Set() };
@@ -74,7 +84,7 @@ class Poller {
     watch.listeners.add(listener);
     const known = this.answers.get(path);
     if (known) listener(known);
-    if (!known || Date.now() - known.at > everyMs) void this.askNow(path);
+    if (!calm && (!known || Date.now() - known.at > everyMs)) void this.askNow(path);
     this.announce();
     return () => {
       watch.listeners.delete(listener);
@@ -85,7 +95,11 @@ class Poller {
 
   /** Asks for everything this tab shows, because something was changed. */
   refresh(): void {
-    for (const path of this.watches.keys()) void this.askNow(path);
+    for (const [path, watch] of this.watches) {
+      // What may be old anyway waits for its turn.
+      if (watch.everyMs > kFreshMs) this.askedAt.delete(path);
+      else void this.askNow(path);
+    }
   }
 
   private async askNow(path: string): Promise<void> {
@@ -96,25 +110,35 @@ class Poller {
       this.failures = 0;
     } catch (problem) {
       const error = problem instanceof ApiError ? problem : new ApiError(0, String(problem));
-      answer.error = { status: error.status, message: error.message };
-      // A broker that is away is asked less and less often, up to every five seconds.
+      answer.error = { status: error.status, message: error.message, code: error.code };
+      // A broker that is away is asked less and less often, down to every five seconds.
       if (error.status === 0 || error.status >= 500) {
         this.failures = Math.min(this.failures + 1, 10);
         this.restUntil = Date.now() + this.failures * kTurnMs;
       }
     }
+    // By now: an answer that took long is as old as its end.
+    answer.at = Date.now();
     this.take(path, answer);
     this.channel?.postMessage({ kind: 'answer', path, answer } satisfies Note);
+    if (answer.error?.status === 0 && path !== kHealthPath) this.askHealth();
+  }
+
+  /** Nobody answered a question: is it the broker? */
+  private askHealth(): void {
+    if (Date.now() - (this.askedAt.get(kHealthPath) ?? 0) > 1_000) void this.askNow(kHealthPath);
   }
 
   private take(path: string, answer: Answer): void {
+    if (path === kHealthPath) this.away = answer.error !== undefined;
     const before = this.answers.get(path);
     // The last good answer stays on the page while the broker is away.
     const shown = answer.error && before?.data !== undefined ? { ...answer, data: before.data } : answer;
+    this.answers.delete(path);
     this.answers.set(path, shown);
     this.askedAt.set(path, answer.at);
     for (const listener of this.watches.get(path)?.listeners ?? []) listener(shown);
-    if (this.answers.size > 300) this.answers.delete(this.answers.keys().next().value as string);
+    if (this.answers.size > kKept) this.answers.delete(this.answers.keys().next().value as string);
   }
 
   private hear(note: Note): void {
@@ -165,6 +189,7 @@ class Poller {
     let chosen = '';
     let most = 0;
     for (const [path, everyMs] of all) {
+      if (this.away && path !== kHealthPath) continue;
       const overdue = now - (this.askedAt.get(path) ?? 0) - everyMs;
       if (overdue >= most) [chosen, most] = [path, overdue];
     }

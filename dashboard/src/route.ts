@@ -6,6 +6,8 @@ export interface Route {
   page: string;
   names: string[];
   params: URLSearchParams;
+  /** The address that it was read from, as it stands behind `#`. */
+  hash: string;
 }
 
 function decoded(text: string): string {
@@ -19,7 +21,7 @@ function decoded(text: string): string {
 export function readRoute(): Route {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2);
   const [page = '', ...names] = path.split('/').map(decoded);
-  return { page: page || 'overview', names, params: new URLSearchParams(query) };
+  return { page: page || 'overview', names, params: new URLSearchParams(query), hash: location.hash };
 }
 
 export function href(page: string, names: string[] = [], params: Record<string, string> = {}): string {

@@ -1,6 +1,7 @@
 -- requires: api_time, ids
 -- GET /api/v1/status/queues: a page of queues by name, as measured by the stats job, with what was done to them in the
--- newest five full minutes. lagSeconds: how long the oldest message has been waiting.
+-- newest five full minutes. lagSeconds: how long the oldest message has been waiting. next: the offset of the next page;
+-- a page that was thinned out for a limited token does not tell by its length.
 CREATE OR REPLACE FUNCTION queen.report_status_queues(p_queue text, p_namespace text, p_task text, p_limit int, p_offset int)
 RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object(
@@ -13,7 +14,8 @@ RETURNS json LANGUAGE sql STABLE AS $$
             'lagSeconds', coalesce(round(extract(epoch FROM clock_timestamp() - s.oldest_unconsumed_at)), 0),
             'ingestedPerSecond', round(coalesce(m.ingested, 0) / 300.0, 2),
             'processedPerSecond', round(coalesce(m.processed, 0) / 300.0, 2)) ORDER BY q.name), '[]'),
-        'pagination', json_build_object('limit', p_limit, 'offset', p_offset))
+        'pagination', json_build_object('limit', p_limit, 'offset', p_offset),
+        'next', CASE WHEN count(*) = p_limit THEN p_offset + p_limit END)
     FROM (SELECT x.* FROM queen.queues x
           WHERE (p_queue IS NULL OR x.name = p_queue) AND (p_namespace IS NULL OR x.namespace = p_namespace)
             AND (p_task IS NULL OR x.task = p_task)

@@ -281,6 +281,7 @@ BEGIN
     ASSERT json_array_length(v -> 'queues') = 1 AND v -> 'queues' -> 0 ->> 'ingestedPerSecond' = '2.00'
        AND v -> 'queues' -> 0 ->> 'processedPerSecond' = '1.00' AND v -> 'queues' -> 0 -> 'messages' ->> 'pending' = '12'
        AND v -> 'queues' -> 0 ->> 'partitions' = '2', v;
+    ASSERT v ->> 'next' IS NULL AND queen.report_status_queues(NULL, 'page', NULL, 1, 0) ->> 'next' = '1', 'where the next page begins';
     ASSERT json_array_length(queen.report_status_queues(NULL, 'page', NULL, 10, 1) -> 'queues') = 0;
 
     v := queen.report_status(NULL, NULL, NULL, 'page.one', NULL, NULL);

@@ -161,6 +161,30 @@ TEST_F(AuthorizeTest, ATokenForNoQueueOnEachRoute) {
   }
 }
 
+// A name in the query counts instead of that in the path, also here.
+TEST_F(AuthorizeTest, TheNameThatCountsIsTheNameThatIsChecked) {
+  Limit(Role::kReadWrite, {.pop = {"orders.*"}});
+  EXPECT_EQ(Ask("GET", "/api/v1/resources/queues/orders.eu?:queue=mail").substr(0, 3), "403");
+  EXPECT_EQ(Ask("GET", "/api/v1/pop/queue/orders.eu?:queue=mail").substr(0, 3), "403");
+  Send("GET", "/api/v1/pop/queue/mail?:queue=orders.eu");
+  ASSERT_EQ(engine_.pops.size(), 1U);
+  EXPECT_EQ(engine_.pops[0].queue, "orders.eu");
+}
+
+TEST_F(AuthorizeTest, CallersAreToldWhoTheyAre) {
+  EXPECT_EQ(Ask("GET", "/api/v1/whoami"),
+            R"(200 {"authentication":false,"role":"admin","subject":null,"source":"none",)"
+            R"("queues":null})");
+  SignIn(Identity{.role = Role::kReadOnly, .subject = "alice"});
+  EXPECT_EQ(Ask("GET", "/api/v1/whoami"),
+            R"(200 {"authentication":true,"role":"read-only","subject":"alice","source":"none",)"
+            R"("queues":null})");
+  Limit(Role::kReadWrite, {.push = {"orders.*", "a\"b"}});
+  EXPECT_EQ(Ask("GET", "/api/v1/whoami"),
+            R"(200 {"authentication":true,"role":"read-write","subject":"limited","source":"none",)"
+            R"("queues":{"push":["orders.*","a\"b"],"pop":[],"admin":[]}})");
+}
+
 TEST_F(AuthorizeTest, PushesAreForTheQueuesOfTheToken) {
   Limit(Role::kReadWrite, {.push = {"orders.*"}});
   Send("POST", "/api/v1/push", R"({"items":[{"queue":"orders.eu"},{"queue":"orders.us"}]})");

@@ -7,6 +7,7 @@
 
 #include "api/authorize.h"
 #include "api/message_meta.h"
+#include "api/payload_cut.h"
 #include "api/query_params.h"
 #include "api/timestamp.h"
 #include "base/clock.h"
@@ -20,7 +21,7 @@ using admin::DeadLetterProgress;
 using admin::Listed;
 
 void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter,
-                     const storage::PayloadCipher& cipher) {
+                     const storage::PayloadCipher& cipher, std::optional<int64_t> payload_max) {
   writer.BeginObject();
   writer.Field("id", letter.id.ToString());
   writer.Field("transactionId", letter.txn);
@@ -31,13 +32,12 @@ void WriteDeadLetter(JsonWriter& writer, const DeadLetter& letter,
   WriteOptional(writer, "errorMessage", letter.error);
   writer.Field("retryCount", letter.retry_count);
   const MessageMeta meta = ReadMessageMeta(letter.meta);
-  writer.Key("data");
   if (meta.encrypted) {
     const Result<std::string> payload = cipher.Decrypt(letter.payload, letter.partition_id);
-    writer.Raw(payload.ok() ? *payload : letter.payload);
+    WritePayload(writer, "data", payload.ok() ? *payload : letter.payload, payload_max);
     if (!payload.ok()) writer.Field("error", payload.status().message());
   } else {
-    writer.Raw(letter.payload);
+    WritePayload(writer, "data", letter.payload, payload_max);
   }
   writer.Key("producerSub");
   meta.producer_sub.empty() ? writer.Null() : writer.Raw(meta.producer_sub);
@@ -140,13 +140,16 @@ Result<DeadLetterFilter> ParseDeadLetterFilter(const http::Query& query) {
 }
 
 std::string WriteDeadLetters(const Listed<DeadLetter>& listed, const admin::Page& page,
-                             const storage::PayloadCipher& cipher) {
+                             const storage::PayloadCipher& cipher,
+                             std::optional<int64_t> payload_max) {
   std::string out;
   JsonWriter writer(out);
   writer.BeginObject();
   writer.Key("messages");
   writer.BeginArray();
-  for (const DeadLetter& letter : listed.items) WriteDeadLetter(writer, letter, cipher);
+  for (const DeadLetter& letter : listed.items) {
+    WriteDeadLetter(writer, letter, cipher, payload_max);
+  }
   writer.EndArray();
   writer.Field("total", listed.total);
   WritePagination(writer, page);
@@ -158,11 +161,15 @@ void HandleListDeadLetters(const Context& context, const http::Request& request,
                            http::Reply reply) {
   const auto filter = ParseDeadLetterFilter(request.query());
   if (!filter.ok()) return reply.SendError(filter.status());
-  context.admin.ListDeadLetters(*filter, [&context, page = filter->page, reply = std::move(reply)](
-                                             Result<Listed<DeadLetter>> listed) mutable {
-    if (!listed.ok()) return reply.SendError(listed.status());
-    reply.SendPage(http::Response::Json(200, WriteDeadLetters(*listed, page, context.cipher)));
-  });
+  const auto payload_max = ParsePayloadMax(request.query());
+  if (!payload_max.ok()) return reply.SendError(payload_max.status());
+  context.admin.ListDeadLetters(
+      *filter, [&context, page = filter->page, payload_max = *payload_max,
+                reply = std::move(reply)](Result<Listed<DeadLetter>> listed) mutable {
+        if (!listed.ok()) return reply.SendError(listed.status());
+        reply.SendPage(http::Response::Json(
+            200, WriteDeadLetters(*listed, page, context.cipher, payload_max)));
+      });
 }
 
 void HandleRedriveDeadLetters(const Context& context, const http::Request& request,

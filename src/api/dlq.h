@@ -34,6 +34,7 @@ Result<admin::DeadLetterFilter> ParseDeadLetterChange(const http::Query& query,
                                                       std::string_view body);
 
 std::string WriteDeadLetters(const admin::Listed<admin::DeadLetter>& listed,
-                             const admin::Page& page, const storage::PayloadCipher& cipher);
+                             const admin::Page& page, const storage::PayloadCipher& cipher,
+                             std::optional<int64_t> payload_max = std::nullopt);
 
 }  // namespace queen::api

@@ -91,5 +91,19 @@ TEST(DeadLetters, EncryptedPayloadsAreDecrypted) {
       << without;
 }
 
+TEST(DeadLetters, LongPayloadsAreCut) {
+  const storage::PayloadCipher cipher({});
+  DeadLetter letter;
+  letter.partition_id = PartitionId{9};
+  letter.payload = R"("0123456789")";
+  const Listed<DeadLetter> listed{.items = {letter}, .total = 1};
+  const std::string whole = WriteDeadLetters(listed, {}, cipher, 12);
+  EXPECT_NE(whole.find(R"("data":"0123456789","producerSub")"), whole.npos) << whole;
+  const std::string cut = WriteDeadLetters(listed, {}, cipher, 11);
+  EXPECT_NE(cut.find(R"("data":null,"dataBeginning":"\"0123456789","dataBytes":12,"producerSub")"),
+            cut.npos)
+      << cut;
+}
+
 }  // namespace
 }  // namespace queen::api

@@ -10,6 +10,7 @@
 
 #include "api/message_meta.h"
 #include "api/names.h"
+#include "api/payload_cut.h"
 #include "api/query_params.h"
 #include "api/report.h"
 #include "storage/reports.h"
@@ -131,18 +132,18 @@ Result<ListFilter> ParseList(const http::Query& query) {
 }  // namespace
 
 std::string WriteMessage(const StoredMessage& message, PartitionId partition,
-                         const storage::PayloadCipher& cipher) {
+                         const storage::PayloadCipher& cipher, std::optional<int64_t> payload_max) {
   const MessageMeta meta = ReadMessageMeta(message.meta);
   std::string out = message.document;
-  out.pop_back();  // the closing brace
+  out.back() = ',';  // instead of the closing brace
   std::string error;
-  out += ",\"payload\":";
+  JsonWriter members(out);
   if (meta.encrypted) {
     const Result<std::string> payload = cipher.Decrypt(message.payload, partition);
-    out += payload.ok() ? *payload : message.payload;
+    WritePayload(members, "payload", payload.ok() ? *payload : message.payload, payload_max);
     if (!payload.ok()) error = payload.status().message();
   } else {
-    out += message.payload;
+    WritePayload(members, "payload", message.payload, payload_max);
   }
   out += meta.encrypted ? ",\"isEncrypted\":true" : ",\"isEncrypted\":false";
   if (!meta.headers.empty()) {
@@ -181,12 +182,15 @@ void HandleListMessages(const Context& context, const http::Request& request, ht
 void HandleGetMessage(const Context& context, const http::Request& request, http::Reply reply) {
   const Result<MessageName> name = NameOf(request);
   if (!name.ok()) return reply.SendError(name.status());
-  context.admin.FindMessage(*name, [&context, partition = name->partition,
-                                    reply =
-                                        std::move(reply)](Result<StoredMessage> message) mutable {
-    if (!message.ok()) return reply.SendError(WithText(message.status(), kMissing));
-    reply.SendPage(http::Response::Json(200, WriteMessage(*message, partition, context.cipher)));
-  });
+  const auto payload_max = ParsePayloadMax(request.query());
+  if (!payload_max.ok()) return reply.SendError(payload_max.status());
+  context.admin.FindMessage(
+      *name, [&context, partition = name->partition, payload_max = *payload_max,
+              reply = std::move(reply)](Result<StoredMessage> message) mutable {
+        if (!message.ok()) return reply.SendError(WithText(message.status(), kMissing));
+        reply.SendPage(http::Response::Json(
+            200, WriteMessage(*message, partition, context.cipher, payload_max)));
+      });
 }
 
 void HandleDeleteMessage(const Context& context, const http::Request& request, http::Reply reply) {

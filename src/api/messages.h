@@ -26,8 +26,9 @@ void HandleRetryMessage(const Context& context, const http::Request& request, ht
 void HandleDeadLetterMessage(const Context& context, const http::Request& request,
                              http::Reply reply);
 
-// The reply about one message: its document with the payload, decrypted where that is possible.
+// The reply about one message: its document with the payload, decrypted where that is possible. Of
+// a payload with more than `payload_max` bytes only the beginning (payload_cut.h).
 std::string WriteMessage(const admin::StoredMessage& message, PartitionId partition,
-                         const storage::PayloadCipher& cipher);
+                         const storage::PayloadCipher& cipher, std::optional<int64_t> payload_max);
 
 }  // namespace queen::api

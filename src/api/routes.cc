@@ -29,6 +29,7 @@
 #include "api/streams.h"
 #include "api/traces.h"
 #include "api/transaction.h"
+#include "api/whoami.h"
 
 namespace queen::api {
 namespace {
@@ -97,7 +98,7 @@ class Adder {
 
 void AddReportRoutes(const Adder& add) {
   add(Method::kGet, "/api/v1/status", ReadOnly(Names::kAll), HandleStatus);
-  add(Method::kGet, "/api/v1/status/analytics", ReadOnly(Names::kAll), HandleStatusAnalytics);
+  add(Method::kGet, "/api/v1/status/analytics", ReadOnly(Names::kQuery), HandleStatusAnalytics);
   add(Method::kGet, "/api/v1/status/buffers", ReadOnly(Names::kAll), HandleStatusBuffers);
   add(Method::kGet, "/api/v1/status/queues", ReadOnly(Names::kHandler), HandleStatusQueues);
   add(Method::kGet, "/api/v1/status/queues/:queue", ReadOnly(Names::kPath), HandleStatusQueue);
@@ -165,6 +166,7 @@ void AddAdminRoutes(const Adder& add) {
   add(Method::kGet, "/api/v1/traces/:partitionId/:transactionId", ReadOnly(Names::kPartition),
       HandleListTraces);
   add(Method::kGet, "/api/v1/audit", Admin(Names::kAll), HandleListAudit);
+  add(Method::kGet, "/api/v1/whoami", ReadOnly(Names::kNothing), HandleWhoAmI);
   add(Method::kGet, "/api/v1/system/environment", Admin(Names::kAll), HandleEnvironment);
   add(Method::kGet, "/api/v1/system/maintenance", Admin(Names::kAll), HandleMaintenance);
   add(Method::kPost, "/api/v1/system/maintenance", Admin(Names::kAll), HandleSetPushMaintenance);

@@ -35,7 +35,7 @@ Response PreflightResponse() {
 
 struct Router::Route {
   RouteInfo info;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters;  // ":name" or "*name", as the pattern has them
   Handler handler;
 };
 
@@ -116,10 +116,10 @@ void Router::Add(Method method, std::string_view pattern, std::optional<auth::Ac
     pattern.remove_prefix(std::min(pattern.size(), segment.size() + 1));
     assert(!segment.empty());
     if (segment.front() == '*') {
-      route->parameters.emplace_back(segment.substr(1));
+      route->parameters.emplace_back(segment);
       rest = true;
     } else if (segment.front() == ':') {
-      route->parameters.emplace_back(segment.substr(1));
+      route->parameters.emplace_back(segment);
       if (node->parameter == nullptr) node->parameter = std::make_unique<Node>();
       node = node->parameter.get();
     } else {
@@ -227,8 +227,10 @@ void Router::Dispatch(Request request, Reply reply) const {
   for (size_t i = 0; i < search.parameter_count; ++i) {
     const size_t at = search.parameter_at[i];
     const bool rest = search.ends_in_rest && i + 1 == search.parameter_count;
-    request.AddParam(route->parameters[i],
-                     rest ? search.path.Rest(at) : std::string(search.path.segments[at]));
+    const std::string_view name = route->parameters[i];
+    const std::optional<std::string_view> said = request.query().Get(name);
+    std::string value(said && !rest ? *said : search.path.segments[at]);
+    request.AddParam(name.substr(1), rest ? search.path.Rest(at) : std::move(value));
   }
   if (guard_) {
     const Status status = guard_(request, route->info);

@@ -3,9 +3,12 @@
 // parameters, but a path whose word has no such method falls back to the parameter.
 //
 // The raw path is split at '/' first and each segment decoded after, so an encoded slash stays
-// inside its segment. A path that is not well-formed UTF-8 after decoding, or contains NUL, is a
-// 400; no route a 404; a route with other methods a 405 with Allow. HEAD is served by GET's handler
-// (the connection leaves the body out) and OPTIONS by the router itself, for any path.
+// inside its segment. A parameter of the query that is called ":name" stands for that segment,
+// whatever the path has there: browsers cannot send a path with a segment "." or "..", encoded or
+// not, nobody can send an empty one, and a word of a route hides a name that is the same. A path
+// that is not well-formed UTF-8 after decoding, or contains NUL, is a 400; no route a 404; a route
+// with other methods a 405 with Allow. HEAD is served by GET's handler (the connection leaves the
+// body out) and OPTIONS by the router itself, for any path.
 //
 // Build it before the first request; then it is only read, and may be shared between threads if the
 // handlers may.

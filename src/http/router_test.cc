@@ -63,6 +63,15 @@ TEST_F(RouterTest, MatchesWordsAndParameters) {
   EXPECT_EQ(Body("http://host:1/api/v1/pop"), "pop");
 }
 
+TEST_F(RouterTest, NamesOfThePathMayStandInTheQuery) {
+  EXPECT_EQ(Body("/api/v1/pop/queue/-?:queue=.."), "pop-queue|..");
+  EXPECT_EQ(Body("/api/v1/pop/queue/-?%3Aqueue=a%2Fb&batch=1"), "pop-queue|a/b");
+  EXPECT_EQ(Body("/api/v1/pop/queue/-?:queue="), "pop-queue|");
+  EXPECT_EQ(Body("/api/v1/pop/queue/-/partition/7?:queue=."), "pop-partition|.|7");
+  EXPECT_EQ(Body("/api/v1/pop/queue/orders/partition/-?:partition=."), "pop-partition|orders|.");
+  EXPECT_EQ(Body("/api/v1/pop/queue/orders?:partition=7&queue=other"), "pop-queue|orders");
+}
+
 TEST_F(RouterTest, SegmentsAreDecodedAfterTheSplit) {
   EXPECT_EQ(Body("/api/v1/pop/queue/a%2Fb"), "pop-queue|a/b");
   EXPECT_EQ(Body("/api/v1/pop/queue/a+b%20%22%5C%26"), "pop-queue|a+b \"\\&");

@@ -1,6 +1,6 @@
 // Every action of the dashboard, its effect checked through the API, and a broker that is killed and comes back while
 // the page is open.
-import { check, checkPage, openPage, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
+import { check, checkPage, headed, holds, openPage, run, show, shows, startBroker, startBrowser, until } from './support.mjs';
 import { fill } from './sample.mjs';
 
 let broker, page, sample;
@@ -130,7 +130,7 @@ await run([
     check(await inDialog('Delete the group').isDisabled(), 'nothing before the name is typed');
     await dialog().getByLabel('Type reader to go on').fill('reader');
     await inDialog('Delete the group').click();
-    await page.locator('h1', { hasText: 'Groups' }).waitFor();
+    await headed(page, 'Groups');
     const groups = await broker.get('/api/v1/consumer-groups');
     check(!groups.some((group) => group.name === 'reader'), 'the group is gone');
   }],
@@ -160,7 +160,7 @@ await run([
     await button('Delete').click();
     await dialog().getByLabel('Type later to go on').fill('later');
     await inDialog('Delete the partition').click();
-    await page.locator('h1', { hasText: 'made-here' }).waitFor();
+    await headed(page, 'Queues / made-here');
     const { partitions } = await broker.get('/api/v1/resources/queues/made-here');
     check(!partitions.some((one) => one.name === 'later'), 'the partition is gone');
     await button('Clear').click();
@@ -171,17 +171,17 @@ await run([
     await button('Delete').click();
     await dialog().getByLabel('Type made-here to go on').fill('made-here');
     await inDialog('Delete the queue').click();
-    await page.locator('h1', { hasText: 'Queues' }).waitFor();
+    await headed(page, 'Queues');
     await broker.get('/api/v1/resources/queues/made-here', 404);
   }],
   ['the broker is killed and comes back', async () => {
     await show(page, broker, 'overview', 'Overview');
-    await shows(page, 'Healthy');
+    await shows(page, ['Healthy', 'Messages in and out']);
     await broker.kill();
     await shows(page, 'The broker does not answer.', '.banners');
     await shows(page, 'Messages in and out');
     await broker.start();
-    await page.waitForFunction(() => !document.querySelector('.banner.bad'));
+    await holds(page, () => !document.querySelector('.banner.bad'));
     await shows(page, 'Healthy');
     await broker.post('/api/v1/push', { items: [{ queue: 'after', payload: 1 }] });
     await show(page, broker, 'queues', 'Queues');

@@ -1,5 +1,5 @@
 // Ten thousand queues, and a hundred thousand partitions in one: the pages stay short, searched and sorted at once.
-import { check, checkPage, openPage, run, say, show, shows, startBroker, startBrowser } from './support.mjs';
+import { check, checkPage, holds, openPage, run, say, show, shows, startBroker, startBrowser } from './support.mjs';
 
 const kQueues = 10_000;
 const kPartitions = 100_000;
@@ -40,16 +40,16 @@ await run([
     await page.getByLabel('Search').fill('');
     await shows(page, '10,001 queues');
     await page.getByRole('button', { name: 'Waiting' }).click();
-    await page.waitForFunction(() => document.querySelector('tbody th a')?.textContent === 'wide');
+    await holds(page, () => document.querySelector('tbody th a')?.textContent === 'wide');
     await page.locator('.table-box.long').evaluate((box) => { box.scrollTop = box.scrollHeight; });
-    await page.waitForFunction(() => /queue-\d+/.test([...document.querySelectorAll('tbody th a')].pop()?.textContent ?? ''));
+    await holds(page, () => /queue-\d+/.test([...document.querySelectorAll('tbody th a')].pop()?.textContent ?? ''));
   }],
   ['the map of partitions reaches the last of them', async () => {
     await show(page, broker, 'queue/wide?order=name', 'wide');
-    await page.waitForFunction(() => (document.querySelector('.heat > div')?.clientHeight ?? 0) > 20_000);
+    await holds(page, () => (document.querySelector('.heat > div')?.clientHeight ?? 0) > 20_000);
     await page.locator('.heat').evaluate((box) => { box.scrollTop = box.scrollHeight; });
     const canvas = page.locator('.heat canvas');
-    await page.waitForFunction(() => {
+    await holds(page, () => {
       const box = document.querySelector('.heat');
       const cell = box?.querySelector('canvas')?.getBoundingClientRect();
       if (!box || !cell) return false;

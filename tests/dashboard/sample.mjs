@@ -1,7 +1,7 @@
 // Data that every page has something to show of: orders with two groups, dead letters, traces, a streaming query.
 
 export async function fill(broker) {
-  await broker.post('/api/v1/configure', { queue: 'orders', options: { retryLimit: 0, leaseTime: 600 } });
+  await broker.post('/api/v1/configure', { queue: 'orders', options: { retryLimit: 0, leaseTime: 3600 } });
   const items = [];
   for (let customer = 1; customer <= 60; ++customer) {
     for (let order = 0; order < 1 + ((customer * 7) % 23); ++order) {
@@ -11,7 +11,7 @@ export async function fill(broker) {
   }
   // A number that a script would round.
   const body = JSON.stringify({ items }).replaceAll('"@"', '9007199254740993');
-  const reply = await fetch(`${broker.url}/api/v1/push`, { method: 'POST', body });
+  const reply = await fetch(`${broker.url}/api/v1/push`, { method: 'POST', body, headers: broker.token ? { Authorization: `Bearer ${broker.token}` } : {} });
   const stored = await reply.json();
   await broker.post('/api/v1/push', { items: [
     ...[1, 2, 3].map((n) => ({ queue: 'shop.mails', partition: 'Default', payload: { mail: n } })),

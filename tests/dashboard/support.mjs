@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, chmodSync, readFileSync, rmSync, openSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,15 +45,17 @@ export async function until(probe, what) {
   }
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
+/** Below the ports that the system gives to those who connect: while a broker is away, nobody else gets its port. */
+async function freePort() {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000);
+    const free = await new Promise((resolve) => {
+      const server = createServer();
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
-  });
+    if (free) return port;
+  }
 }
 
 export class Broker {
@@ -98,7 +100,8 @@ export class Broker {
 
   /** One request; the reply's JSON. A status of 4xx or 5xx fails, unless it is the one expected. */
   async ask(method, path, body, expected) {
-    const reply = await fetch(this.url + path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    const reply = await fetch(this.url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     const text = await reply.text();
     if (expected ? reply.status !== expected : !reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
     return text ? JSON.parse(text) : null;
@@ -108,9 +111,41 @@ export class Broker {
   post(path, body, expected) { return this.ask('POST', path, body, expected); }
 }
 
-/** A started broker that is closed at the end. */
-export async function startBroker(env) {
+/** Where a broker that runs a PostgreSQL of its own has its socket. */
+export const databaseSocket = (broker) => join(broker.directory, 'data/run/.s.PGSQL.5432');
+
+/** Stands between a broker and PostgreSQL. While it is shut, the database is away. */
+export class Gate {
+  constructor(socket) {
+    this.socket = socket;
+    this.ends = new Set();
+  }
+
+  async open() {
+    this.port ??= await freePort();
+    this.server = createServer((near) => {
+      const far = connect(this.socket);
+      for (const [one, other] of [[near, far], [far, near]]) {
+        this.ends.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => { this.ends.delete(one); other.destroy(); });
+        one.pipe(other);
+      }
+    });
+    await new Promise((resolve) => { this.server.listen(this.port, '127.0.0.1', resolve); });
+    this.server.unref();
+  }
+
+  shut() {
+    this.server.close();
+    for (const end of this.ends) end.destroy();
+  }
+}
+
+/** A started broker that is closed at the end. `token` is what the test itself asks it with. */
+export async function startBroker(env, token) {
   const broker = new Broker(env);
+  broker.token = token;
   closers.push(async (failed) => {
     if (failed && existsSync(broker.log)) console.log(`---- log of the broker\n${readFileSync(broker.log, 'utf8').slice(-5000)}`);
     await broker.close();
@@ -186,31 +221,50 @@ export async function checkAccess(page, where) {
   check(found.length === 0, `no violation on ${where}, but there is\n    ${found.join('\n    ')}`);
 }
 
-/** Shows a page of the dashboard and waits for its heading. */
+/** Waits until a function that runs in the page is true there. It asks by a timer: a busy machine paints late or not at all. */
+export async function holds(page, probe, value) {
+  await page.waitForFunction(probe, value, { timeout: waitMs, polling: 100 });
+}
+
+/**
+ * Shows a page of the dashboard and waits until it stands there, not only its address: the page before it may have the
+ * same heading. A broker that asks for a token shows the sign-in instead.
+ */
 export async function show(page, broker, hash, heading) {
-  const target = `${broker.url}/#/${hash}`;
   const here = await page.evaluate(() => location.href);
   if (here.startsWith(broker.url)) await page.evaluate((to) => { location.hash = to; }, `#/${hash}`);
-  else await page.goto(target);
+  else await page.goto(`${broker.url}/#/${hash}`);
+  await holds(page, () => document.querySelector('.sign-in') || document.querySelector('main')?.dataset.shows === location.hash);
   await page.locator('h1', { hasText: heading }).waitFor();
+}
+
+/** Waits for the page with exactly this heading. Those below it begin with the same words: "Groups / billing". */
+export async function headed(page, heading) {
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
 }
 
 /** Waits until the address has this text. The page is asked: what the driver calls the address comes later. */
 export async function addressHas(page, text) {
-  await page.waitForFunction((wanted) => location.href.includes(wanted), text, { timeout: waitMs });
+  await holds(page, (wanted) => location.href.includes(wanted), text);
 }
 
 /** Waits until the text of the page (or of a part) has all of these. */
 export async function shows(page, texts, part = 'main') {
   for (const text of [texts].flat()) {
-    await page.waitForFunction(
-      ([where, wanted]) => document.querySelector(where)?.textContent?.includes(wanted), [part, text],
-      { timeout: waitMs },
-    ).catch(async () => {
+    await holds(page, ([where, wanted]) => document.querySelector(where)?.textContent?.includes(wanted), [part, text]).catch(async () => {
       const now = await page.evaluate((where) => document.querySelector(where)?.textContent ?? '(nothing)', part);
       throw new Error(`"${text}" does not come; ${part} says: ${now.slice(0, 1500)}`);
     });
   }
+}
+
+/** Two keys, one after the other, as often as it takes: the page forgets the first when the second comes late. */
+export async function pressBoth(page, first, second, probe) {
+  await until(async () => {
+    await page.keyboard.press(first);
+    await page.keyboard.press(second);
+    return page.evaluate(probe);
+  }, `the effect of ${first} ${second}`);
 }
 
 async function closeAll(failed) {

@@ -2,7 +2,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ask } from '../api';
 import { bytes, count, milliseconds, moment, percent, plural, rate, seconds, shortCount } from '../format';
-import { useMay, useRange, useReply, useRights } from '../hooks';
+import { useRange, useReply } from '../hooks';
+import { useMay, useRights } from '../rights';
 import { Badge, Card, Empty, Facts, Problem, Shown, Tile } from '../parts/basics';
 import { Chart } from '../parts/chart';
 import { Confirm } from '../parts/confirm';
@@ -91,8 +92,8 @@ function Charts() {
       times: timesOf(points, (point) => point.timestamp),
       flow: [column('Push', 1, (p) => p.pushPerSecond), column('Pop', 2, (p) => p.popPerSecond), column('Ack', 3, (p) => p.ackPerSecond)],
       batches: [column('Push', 1, (p) => ratio(p.pushMessages, p.pushRequests)), column('Pop', 2, (p) => ratio(p.popMessages, p.popRequests))],
-      slots: [column('Free on average', 2, (p) => p.avgFreeSlots), column('Least free', 3, (p) => p.minFreeSlots)],
-      calls: [column('Call of PostgreSQL', 1, (p) => p.avgCallMs), column('Event loop', 3, (p) => p.maxEventLoopLagMs)],
+      slots: [column('Average free', 2, (p) => p.avgFreeSlots), column('Least free', 3, (p) => p.minFreeSlots)],
+      calls: [column('PostgreSQL call', 1, (p) => p.avgCallMs), column('Event loop', 3, (p) => p.maxEventLoopLagMs)],
       errors: [column('Errors of PostgreSQL', 4, (p) => p.dbErrors), column('Acks refused', 3, (p) => p.ackFailed)],
     };
   }, [workers.data]);
@@ -115,8 +116,8 @@ function Charts() {
       <Card><Chart title="Messages in one request" {...(lines ? { times: lines.times, lines: lines.batches } : none)} format={shortCount} /></Card>
       <Card><Chart title="Slots to PostgreSQL" {...(lines ? { times: lines.times, lines: lines.slots } : none)} format={shortCount} /></Card>
       <Card><Chart title="Time of a call" {...(lines ? { times: lines.times, lines: lines.calls } : none)} format={milliseconds} least={10} /></Card>
-      <Card><Chart title="Processor of the first broker" {...(processes ? { times: processes.times, lines: processes.cpu } : none)} format={percent} /></Card>
-      <Card><Chart title="Memory of the first broker" {...(processes ? { times: processes.times, lines: processes.memory } : none)} format={bytes} /></Card>
+      <Card><Chart title="Processor, first broker" {...(processes ? { times: processes.times, lines: processes.cpu } : none)} format={percent} /></Card>
+      <Card><Chart title="Memory, first broker" {...(processes ? { times: processes.times, lines: processes.memory } : none)} format={bytes} /></Card>
       <Card><Chart title="Errors in a point" {...(lines ? { times: lines.times, lines: lines.errors } : none)} format={shortCount} /></Card>
     </div>
   );

@@ -3,7 +3,10 @@ import { useState } from 'preact/hooks';
 import { ask } from '../api';
 import type { Replies } from '../generated/api';
 import { count, groupName, moment, plural, seconds } from '../format';
-import { useAction, useMay, useReply } from '../hooks';
+import { useAction, useReply } from '../hooks';
+import { useMay } from '../rights';
+import { curlLine } from '../shell';
+import { brokerNow } from '../clock';
 import { Badge, Card, Choice, Dialog, Empty, Problem, Shown, TextField } from '../parts/basics';
 import { Confirm } from '../parts/confirm';
 import { LongTable, sortRows, Table, type Column } from '../parts/table';
@@ -37,7 +40,7 @@ export function GroupTable(props: { queue?: string; filter?: string }) {
           const queue = props.queue ?? 'hello';
           return (
             <Empty title={words ? 'No group has this in its name' : 'Nobody has popped yet'}
-              command={words ? undefined : `curl '${location.origin}/api/v1/pop/queue/${encodeURIComponent(queue)}?consumerGroup=billing&autoAck=true'`}>
+              command={words ? undefined : curlLine('popQueue', { queue, consumerGroup: 'billing', autoAck: true })}>
               {words ? undefined : 'A group begins with its first pop:'}
             </Empty>
           );
@@ -88,7 +91,7 @@ async function preview(group: string, queue: string, from: string | null): Promi
 
 function SeekDialog(props: { group: string; queue: string; onClose: () => void }) {
   const [mode, setMode] = useState('time');
-  const [time, setTime] = useState(() => new Date(Date.now() - 3_600_000 - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 19));
+  const [time, setTime] = useState(() => new Date(brokerNow() - 3_600_000 - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 19));
   const [shown, setShown] = useState<Preview | null>(null);
   const [done, setDone] = useState('');
   const timestamp = () => new Date(time).toISOString();
@@ -137,7 +140,7 @@ export function GroupPage(props: { group: string; queue: string }) {
   const presence = useReply('listGroups', {}, 10_000);
   const [sorted, setSorted] = useParam('sort', 'lag');
   const [asking, setAsking] = useState<'' | 'seek' | 'delete'>('');
-  const [maySeek, mayDelete] = [useMay('seekQueue'), useMay('deleteGroupOfQueue')];
+  const [maySeek, mayDelete] = [useMay('seekQueue', queue), useMay('deleteGroupOfQueue', queue)];
   const now = presence.data?.find((one) => one.name === group && one.queueName === queue);
   const columns: Column<Lane>[] = [
     { key: 'name', title: 'Partition', sort: (lane) => lane.partition, cell: (lane) => <a href={href('partition', [queue, lane.partition], { group })}>{lane.partition}</a> },

@@ -1,19 +1,20 @@
 // Stored messages: a list with filters, and one message with its payload and what can be done with it.
-import { useEffect, useState } from 'preact/hooks';
-import { ask, askText } from '../api';
+import { useState } from 'preact/hooks';
+import { ask } from '../api';
 import type { Replies } from '../generated/api';
 import { count, groupName, moment, plural } from '../format';
-import { useMay, useReply } from '../hooks';
-import { Badge, Card, Choice, Copy, Dialog, Empty, Facts, Loading, Problem, Shown, TextField } from '../parts/basics';
+import { useReply } from '../hooks';
+import { useMay, useRights } from '../rights';
+import { pushLine } from '../shell';
+import { Badge, Card, Choice, Copy, Dialog, Empty, Facts, Problem, Shown, TextField } from '../parts/basics';
 import { Confirm } from '../parts/confirm';
-import { field, readJson, type JsonNode } from '../parts/json_text';
-import { JsonView } from '../parts/json_view';
+import { JsonOf } from '../parts/json_view';
+import { Payload } from '../parts/payload';
 import { StatusBadge } from '../parts/status_badge';
 import { Pager, Table } from '../parts/table';
 import { useAction } from '../hooks';
 import { href, setParams, useParam } from '../route';
 import { TraceList } from './traces';
-import { firstPush } from './overview';
 
 const kPage = 100;
 
@@ -21,6 +22,11 @@ const kPage = 100;
 export function apiTime(local: string): string {
   const time = new Date(local);
   return local && !Number.isNaN(time.getTime()) ? time.toISOString() : '';
+}
+
+/** A token for some queues is not shown what is of all of them. */
+export function NameAQueue() {
+  return <Empty title="Name a queue">Your token is for some queues. Type the name of one above, or <a href={href('queues')}>choose it from the list</a>.</Empty>;
 }
 
 export function MessagesPage() {
@@ -31,7 +37,9 @@ export function MessagesPage() {
   const [to] = useParam('to');
   const [offset, setOffset] = useParam('offset', '0');
   const change = (name: string) => (value: string) => setParams({ [name]: value, offset: '' });
-  const messages = useReply('listMessages', { queue, partition, status, from: apiTime(from), to: apiTime(to), limit: kPage, offset }, 5_000);
+  const { known, limited } = useRights();
+  const unnamed = limited && !queue;
+  const messages = useReply('listMessages', !known || unnamed ? null : { queue, partition, status, from: apiTime(from), to: apiTime(to), limit: kPage, offset }, 5_000);
   return (
     <>
       <h1>Messages</h1>
@@ -41,12 +49,12 @@ export function MessagesPage() {
           <TextField label="Partition" value={partition} onInput={change('partition')} placeholder="exact name" />
           <Choice label="Status" value={status} onChange={change('status')}
             options={[['', 'any'], ['pending', 'waiting'], ['processing', 'with a consumer'], ['completed', 'done'], ['dead_letter', 'dead letter']]} />
-          <TextField label="From" type="datetime-local" value={from} onInput={change('from')} />
-          <TextField label="To" type="datetime-local" value={to} onInput={change('to')} />
+          <TextField label="Pushed after" type="datetime-local" value={from} onInput={change('from')} />
+          <TextField label="Pushed before" type="datetime-local" value={to} onInput={change('to')} />
         </div>
-        <Shown of={messages} what="messages">
+        {unnamed ? <NameAQueue /> : <Shown of={messages} what="messages">
           {(data) => data.messages.length === 0 ? (
-            <Empty title="No message matches" command={queue || status || from || to ? undefined : firstPush()}>{queue || status || from || to ? 'Widen the filters above.' : 'Push the first one:'}</Empty>
+            <Empty title="No message matches" command={queue || status || from || to ? undefined : pushLine()}>{queue || status || from || to ? 'Widen the filters above.' : 'Push the first one:'}</Empty>
           ) : (
             <>
               <Table label="Messages" rows={data.messages} rowKey={(message) => `${message.partitionId}${message.id}`} columns={[
@@ -60,7 +68,7 @@ export function MessagesPage() {
               <Pager offset={Number(offset)} limit={kPage} shown={data.messages.length} onMove={(next) => setOffset(String(next))} />
             </>
           )}
-        </Shown>
+        </Shown>}
       </Card>
     </>
   );
@@ -95,19 +103,14 @@ function DeadLetterDialog(props: { message: Message; onClose: () => void }) {
 
 export function MessagePage(props: { partitionId: string; transactionId: string }) {
   const values = { partitionId: props.partitionId, transactionId: props.transactionId };
-  const reply = useReply('getMessage', values, 5_000);
-  const [payload, setPayload] = useState<JsonNode | null>(null);
+  const reply = useReply('getMessage', { ...values, payloadMax: 0 }, 5_000);
   const [asking, setAsking] = useState<'' | 'dead' | 'delete'>('');
   const [said, setSaid] = useState('');
-  const [mayRetry, mayKill, mayDelete] = [useMay('retryMessage'), useMay('deadLetterMessage'), useMay('deleteMessage')];
+  const [mayRetry, mayKill, mayDelete] = [useMay('retryMessage', reply.data?.queue), useMay('deadLetterMessage', reply.data?.queue), useMay('deleteMessage', reply.data?.queue)];
   const retry = useAction(async () => {
     const { redriven } = await ask('retryMessage', values, {});
     setSaid(`Pushed again for ${plural(redriven.length, 'group')}.`);
   });
-  const found = reply.data !== undefined;
-  useEffect(() => {
-    if (found) void askText('getMessage', values).then((text) => setPayload(field(readJson(text), 'payload') ?? null), () => undefined);
-  }, [props.partitionId, props.transactionId, found]);
   const gone = reply.error?.status === 404;
   return (
     <>
@@ -154,9 +157,9 @@ export function MessagePage(props: { partitionId: string; transactionId: string 
                 </Card>
               </div>
               <Card title="Payload" note={message.error ? <Badge tone="bad">{message.error}</Badge> : undefined}>
-                {payload ? <JsonView node={payload} what="the payload" /> : <Loading what="the payload" />}
+                <Payload {...values} what="the payload" />
               </Card>
-              {message.headers && <Card title="Headers"><JsonView node={readJson(JSON.stringify(message.headers))} what="the headers" /></Card>}
+              {message.headers && <Card title="Headers"><JsonOf value={message.headers} what="the headers" /></Card>}
               <Card title="Traces"><TraceList partitionId={props.partitionId} transactionId={props.transactionId} /></Card>
               {asking === 'dead' && <DeadLetterDialog message={message} onClose={() => setAsking('')} />}
             </>

@@ -2,7 +2,9 @@
 import { useMemo } from 'preact/hooks';
 import type { Replies } from '../generated/api';
 import { bytes, count, milliseconds, percent, plural, rate, seconds, shortCount } from '../format';
-import { useRange, useReply, useRights } from '../hooks';
+import { useRange, useReply } from '../hooks';
+import { useRights } from '../rights';
+import { pushLine } from '../shell';
 import { Badge, Card, Empty, Facts, Meter, Shown, Tile } from '../parts/basics';
 import { Chart } from '../parts/chart';
 import { href } from '../route';
@@ -10,15 +12,12 @@ import { fullPoints, timesOf } from '../series';
 
 type Status = Replies['getStatus'];
 
-export const firstPush = () =>
-  `curl -X POST ${location.origin}/api/v1/push -d '{"items":[{"queue":"hello","payload":{"text":"Hello, Queen"}}]}'`;
-
 function Health() {
   const health = useReply('health', {}, 3_000);
   const good = health.data?.status === 'healthy' && !health.error;
   return (
-    <Tile label="Broker" value={good ? 'Healthy' : health.at === 0 ? '…' : health.error?.status ? 'Unhealthy' : 'Away'} tone={health.at === 0 ? 'quiet' : good ? 'good' : 'bad'}
-      note={good ? `version ${health.data?.version}` : health.error?.message} href={href('brokers')} />
+    <Tile label="Broker" value={good ? 'Healthy' : health.at === 0 ? '…' : health.error?.status ? 'Cut off' : 'Away'} tone={health.at === 0 ? 'quiet' : good ? 'good' : 'bad'}
+      note={good ? `version ${health.data?.version}` : health.at === 0 ? ' ' : health.error?.code === 'database_unavailable' ? 'without PostgreSQL' : 'see above'} href={href('brokers')} />
   );
 }
 
@@ -38,7 +37,7 @@ function Charts(props: { status: Status }) {
         { label: 'Longest', colour: 'line-3', values: points.map((point) => point.maxLagMs) },
       ],
       [
-        { label: 'Failed, tried again', colour: 'line-3', values: points.map((point) => perSecond(point.failed)) },
+        { label: 'Tried again', colour: 'line-3', values: points.map((point) => perSecond(point.failed)) },
         { label: 'Dead letters', colour: 'line-4', values: points.map((point) => perSecond(point.deadLetter)) },
       ],
     ] as const;
@@ -143,7 +142,7 @@ export function OverviewPage() {
       </div>
       {now?.queues === 0 && (
         <Card>
-          <Empty title="Nothing has been pushed yet" command={firstPush()}>Push the first message, and its queue appears here:</Empty>
+          <Empty title="Nothing has been pushed yet" command={pushLine()}>Push the first message, and its queue appears here:</Empty>
         </Card>
       )}
       <Shown of={status} what="what happened lately">

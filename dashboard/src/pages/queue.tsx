@@ -2,7 +2,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask } from '../api';
 import { count, groupName, milliseconds, moment, plural, rate, seconds, shortCount } from '../format';
-import { useAction, useMay, useRange, useReply } from '../hooks';
+import { useAction, useRange, useReply } from '../hooks';
+import { useMay } from '../rights';
+import { pushLine } from '../shell';
 import { Badge, Card, Choice, Empty, Facts, Field, Loading, Problem, Shown, Tabs, TextField, Tile } from '../parts/basics';
 import { Chart } from '../parts/chart';
 import { Confirm } from '../parts/confirm';
@@ -42,7 +44,7 @@ function Tail(props: { queue: string }) {
       actions={<button type="button" onClick={() => setPaused(!paused)}>{paused ? 'Go on' : 'Pause'}</button>}>
       <Shown of={{ ...messages, data: kept }} what="messages">
         {(data) => data.messages.length === 0 ? (
-          <Empty title="Nothing here yet" command={`curl -X POST ${location.origin}/api/v1/push -d '${JSON.stringify({ items: [{ queue: props.queue, payload: { hello: 'world' } }] })}'`}>Push a message:</Empty>
+          <Empty title="Nothing here yet" command={pushLine(props.queue)}>Push a message:</Empty>
         ) : (
           <Table label="Newest messages" rows={data.messages} rowKey={(message) => message.id} columns={[
             { key: 'time', title: 'Pushed', cell: (message) => moment(message.createdAt) },
@@ -122,7 +124,7 @@ function Charts(props: { queue: string }) {
 
 function Options(props: { queue: string; onChange: () => void }) {
   const detail = useReply('getQueue', { queue: props.queue, limit: 1 }, 5_000);
-  const mayChange = useMay('configureQueue');
+  const mayChange = useMay('configureQueue', props.queue);
   return (
     <Card title="Options" actions={mayChange && <button type="button" onClick={props.onChange}>Change</button>}>
       <Shown of={detail} what="the options">
@@ -144,7 +146,7 @@ export function QueuePage(props: { queue: string }) {
   const [asking, setAsking] = useState<'' | 'configure' | 'clear' | 'delete'>('');
   const status = useReply('listStatusQueues', { queue, limit: 1 }, 3_000);
   const detail = useReply('getQueue', { queue, limit: 1 }, 5_000);
-  const [mayPush, mayDelete, mayConfigure] = [useMay('push'), useMay('deleteQueue'), useMay('configureQueue')];
+  const [mayPush, mayDelete, mayConfigure] = [useMay('push', queue), useMay('deleteQueue', queue), useMay('configureQueue', queue)];
   const now = status.data?.queues.find((one) => one.name === queue);
   const missing = detail.error?.status === 404;
   const tabs: [string, string][] = [['partitions', 'Partitions'], ['groups', 'Groups'], ['tail', 'Live tail'], ['push', 'Push'], ['options', 'Options']];
@@ -162,7 +164,7 @@ export function QueuePage(props: { queue: string }) {
       </div>
       {missing ? (
         <Card>
-          <Empty title={`There is no queue ${queue}`} command={`curl -X POST ${location.origin}/api/v1/push -d '${JSON.stringify({ items: [{ queue, payload: {} }] })}'`}>A push makes it:</Empty>
+          <Empty title={`There is no queue ${queue}`} command={pushLine(queue)}>A push makes it:</Empty>
         </Card>
       ) : (
         <>
@@ -222,7 +224,7 @@ export function PartitionPage(props: { queue: string; partition: string }) {
   const explained = useReply('explainLane', { queue, partition, consumerGroup: group }, 2_000);
   const messages = useReply('listMessages', { queue, partition, limit: 20 }, 3_000);
   const [deleting, setDeleting] = useState(false);
-  const mayDelete = useMay('deletePartition');
+  const mayDelete = useMay('deletePartition', queue);
   return (
     <>
       <div class="page-head">

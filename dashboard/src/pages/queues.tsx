@@ -1,76 +1,77 @@
 // All queues, ten thousand of them if need be: searched, sorted, with their rates.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask, ApiError } from '../api';
+import { pathOf } from '../api';
 import type { Replies } from '../generated/api';
 import { count, plural, rate, seconds, shortCount } from '../format';
-import { useMay, useRange, useReply } from '../hooks';
+import { useRange, useReply } from '../hooks';
+import { poller, type Answer } from '../poll';
+import { useMay, useRights } from '../rights';
+import { pushLine } from '../shell';
 import { Badge, Card, Empty, Loading, Problem, TextField } from '../parts/basics';
 import { Sparkline } from '../parts/chart';
 import { QueueForm } from '../parts/queue_form';
 import { LongTable, sortRows, type Column } from '../parts/table';
 import { href, useParam } from '../route';
-import { firstPush } from './overview';
 
 type Queue = Replies['listStatusQueues']['queues'][number];
 
 const kPage = 1000;
-// A page of a thousand queues a second, then a rest: well below what the broker answers without noticing.
-const kPageMs = 1_000;
-const kRestMs = 10_000;
+// The first page is fresh, the others take their turns: at most two questions a second, whatever their number.
+const kFirstMs = 3_000;
+const kOtherMs = 10_000;
 
-let remembered: Queue[] = [];
+interface AllQueues {
+  queues: Queue[];
+  complete: boolean;
+  error: string;
+}
 
-/** Every queue, a page at a time and again and again. The list stays as it was while the next pass runs. */
-function useAllQueues(): { queues: Queue[]; complete: boolean; error: string } {
-  const [state, setState] = useState({ queues: remembered, complete: remembered.length > 0, error: '' });
+/** Every queue, a page at a time and again and again; all tabs share the pages. */
+function useAllQueues(): AllQueues {
+  const [state, setState] = useState<AllQueues>({ queues: [], complete: false, error: '' });
   useEffect(() => {
+    const pages = new Map<number, Replies['listStatusQueues']>();
+    const stops = new Map<number, () => void>();
     let ended = false;
-    let timer = 0;
-    const known = new Map(remembered.map((queue) => [queue.id, queue]));
-    let seen = new Set<string>();
-    let first = remembered.length === 0;
-    async function page(offset: number): Promise<void> {
-      if (ended) return;
-      if (document.hidden) {
-        timer = window.setTimeout(() => void page(offset), kPageMs);
-        return;
+
+    /** What is known from the first page on; a queue that moved to another page meanwhile counts once. */
+    function tell(error: string): void {
+      const queues = new Map<string, Queue>();
+      let offset: number | null = 0;
+      for (let page = pages.get(0); page && offset !== null; page = offset === null ? undefined : pages.get(offset)) {
+        for (const queue of page.queues) queues.set(queue.id, queue);
+        offset = page.next;
       }
-      let next = offset;
-      let wait = kRestMs;
-      try {
-        const { queues } = await ask('listStatusQueues', { limit: kPage, offset });
-        if (ended) return;
-        for (const queue of queues) {
-          known.set(queue.id, queue);
-          seen.add(queue.id);
-        }
-        const complete = queues.length < kPage;
-        if (complete) {
-          for (const id of known.keys()) if (!seen.has(id)) known.delete(id);
-          seen = new Set();
-        }
-        remembered = [...known.values()];
-        first = first && !complete;
-        setState({ queues: remembered, complete: !first, error: '' });
-        next = complete ? 0 : offset + kPage;
-        wait = complete ? (known.size < kPage ? 3_000 : kRestMs) : kPageMs;
-      } catch (problem) {
-        setState((before) => ({ ...before, error: problem instanceof ApiError ? problem.message : String(problem) }));
-        wait = 2_000;
-      }
-      timer = window.setTimeout(() => void page(next), wait);
+      setState({ queues: [...queues.values()], complete: pages.size > 0 && offset === null, error });
     }
-    const again = () => {
-      clearTimeout(timer);
-      seen = new Set();
-      void page(0);
-    };
-    void page(0);
-    addEventListener('queen-queues', again);
+
+    function take(offset: number, answer: Answer): void {
+      if (ended) return;
+      const page = answer.data as Replies['listStatusQueues'] | undefined;
+      if (page) pages.set(offset, page);
+      if (page && page.next !== null) look(page.next);
+      else if (page) for (const other of [...stops.keys()]) if (other > offset) forget(other);
+      tell(answer.error?.message ?? '');
+    }
+
+    function forget(offset: number): void {
+      stops.get(offset)?.();
+      stops.delete(offset);
+      pages.delete(offset);
+    }
+
+    function look(offset: number): void {
+      if (stops.has(offset)) return;
+      stops.set(offset, () => undefined);
+      const stop = poller.watch(pathOf('listStatusQueues', { limit: kPage, offset }), offset === 0 ? kFirstMs : kOtherMs,
+        (answer) => take(offset, answer), offset > 0);
+      stops.set(offset, stop);
+    }
+
+    look(0);
     return () => {
       ended = true;
-      clearTimeout(timer);
-      removeEventListener('queen-queues', again);
+      for (const stop of stops.values()) stop();
     };
   }, []);
   return state;
@@ -78,7 +79,8 @@ function useAllQueues(): { queues: Queue[]; complete: boolean; error: string } {
 
 function useSparks(): Map<string, number[]> {
   const range = useRange();
-  const ops = useReply('getQueueOps', { ...range.values, limit: 100 }, 15_000);
+  const { known, limited } = useRights();
+  const ops = useReply('getQueueOps', known && !limited ? { ...range.values, limit: 100 } : null, 15_000);
   return useMemo(() => {
     const sparks = new Map<string, number[]>();
     for (const point of ops.data?.series ?? []) {
@@ -133,7 +135,7 @@ export function QueuesPage() {
       <Card>
         <div class="filters"><TextField label="Search" filter value={filter} onInput={setFilter} placeholder="part of a name" /></div>
         {!complete && queues.length === 0 && !error ? <Loading what="queues" /> : queues.length === 0 && !error ? (
-          <Empty title="There is no queue yet" command={firstPush()}>A queue is made by its first message:</Empty>
+          <Empty title="There is no queue yet" command={pushLine()}>A queue is made by its first message:</Empty>
         ) : shown.length === 0 ? <Empty title="No queue has this in its name" /> : (
           <LongTable label="Queues" columns={columns} rows={shown} rowKey={(queue) => queue.id} sorted={sorted} onSort={setSorted} />
         )}

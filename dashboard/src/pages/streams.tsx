@@ -8,6 +8,7 @@ import { Card, Empty, Facts, Problem, Shown, TextField } from '../parts/basics';
 import { JsonOf } from '../parts/json_view';
 import { Pager, Table } from '../parts/table';
 import { href, useParam } from '../route';
+import { curlLine } from '../shell';
 
 type State = Replies['getStreamState'];
 
@@ -25,7 +26,7 @@ export function StreamsPage() {
         <Shown of={queries} what="streaming queries">
           {(data) => data.queries.length === 0 ? (
             <Empty title="There is no streaming query yet"
-              command={`curl -X POST ${location.origin}/streams/v1/queries -d '{"name":"totals","source_queue":"orders","sink_queue":"totals","config_hash":"1"}'`}>
+              command={curlLine('registerStreamQuery', {}, { name: 'totals', source_queue: 'orders', sink_queue: 'totals', config_hash: '1' })}>
               A streaming SDK registers its query by itself; by hand it is:
             </Empty>
           ) : (
@@ -70,7 +71,7 @@ export function StreamPage(props: { query: string }) {
                   ['Made', moment(data.createdAt)],
                 ]} />
               </Card>
-              <Card title="State" note={`in ${many(data.partitions.length, kPage)} partitions`}>
+              <Card title="State" note={data.partitions.length === 1 ? 'in 1 partition' : `in ${many(data.partitions.length, kPage)} partitions`}>
                 {data.partitions.length === 0 ? <Empty title="It remembers nothing yet" /> : (
                   <form onSubmit={(event) => { event.preventDefault(); load.run(); }}>
                     <div class="filters">

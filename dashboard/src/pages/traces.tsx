@@ -6,6 +6,7 @@ import { Badge, Card, Empty, Shown, TextField, type Tone } from '../parts/basics
 import { JsonOf } from '../parts/json_view';
 import { Pager, Table } from '../parts/table';
 import { href, useParam } from '../route';
+import { curlLine } from '../shell';
 
 interface Event {
   id: string;
@@ -50,7 +51,7 @@ export function TraceList(props: { partitionId: string; transactionId: string })
     <Shown of={traces} what="traces">
       {(data) => data.traces.length === 0 ? (
         <Empty title="Nobody noted anything about this message"
-          command={`curl -X POST ${location.origin}/api/v1/traces -d '${JSON.stringify({ partitionId: props.partitionId, transactionId: props.transactionId, traceNames: ['checkout'], data: { text: 'card charged' } })}'`}>
+          command={curlLine('recordTrace', {}, { ...props, traceNames: ['checkout'], data: { text: 'card charged' } })}>
           A consumer notes a step like this:
         </Empty>
       ) : <Timeline events={data.traces} />}
@@ -88,7 +89,7 @@ export function TracesPage(props: { name?: string }) {
             if (data.total === 0) {
               return (
                 <Empty title="Nobody has traced anything yet"
-                  command={`curl -X POST ${location.origin}/api/v1/traces -d '{"partitionId":"<of a message>","transactionId":"order-1","traceNames":["order-1"],"data":{"text":"card charged"}}'`}>
+                  command={curlLine('recordTrace', {}, { partitionId: '<of a message>', transactionId: 'order-1', traceNames: ['order-1'], data: { text: 'card charged' } })}>
                   Consumers note what they do with a message under a name:
                 </Empty>
               );

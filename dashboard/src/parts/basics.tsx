@@ -73,11 +73,12 @@ async function copyText(text: string): Promise<void> {
   return undefined;
 }
 
-export function Copy(props: { text: string; what: string }) {
+/** `text` may be made when it is wanted. */
+export function Copy(props: { text: string | (() => string); what: string }) {
   const [done, setDone] = useState(false);
   return (
     <button type="button" class="small" aria-label={`Copy ${props.what}`}
-      onClick={() => { void copyText(props.text).then(() => { setDone(true); setTimeout(() => setDone(false), 1500); }); }}>
+      onClick={() => { void copyText(typeof props.text === 'string' ? props.text : props.text()).then(() => { setDone(true); setTimeout(() => setDone(false), 1500); }); }}>
       {done ? 'Copied' : 'Copy'}
     </button>
   );

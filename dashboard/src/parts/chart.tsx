@@ -34,7 +34,7 @@ function timeLabels(ticks: number[]): string[] {
   });
 }
 
-const kHeight = 190;
+const kHeight = 170;
 
 function make(element: HTMLElement, props: ChartProps, latest: { current: ChartProps }): uPlot {
   const axis = { stroke: colour('muted'), grid: { stroke: colour('grid'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
@@ -42,12 +42,12 @@ function make(element: HTMLElement, props: ChartProps, latest: { current: ChartP
     width: Math.max(200, element.clientWidth),
     height: kHeight,
     cursor: { sync: { key: 'queen' }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
-    padding: [10, 10, 0, 0],
+    padding: [10, 20, 0, 0],
     legend: { live: true, markers: { width: 0, fill: (plot, place) => plot.series[place]?.stroke instanceof Function ? String(plot.series[place].stroke(plot, place)) : 'transparent' } },
     scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(latest.current.least ?? 1, high * 1.1)] } },
-    axes: [{ ...axis, values: (_, ticks) => timeLabels(ticks) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => latest.current.format(tick)) }],
+    axes: [{ ...axis, size: 26, values: (_, ticks) => timeLabels(ticks) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => latest.current.format(tick)) }],
     series: [
-      { label: 'Time', value: (plot, time, _, place) => (place === null || time === null ? (plot.data[0].length > 0 ? 'last' : '–') : new Date(time * 1000).toLocaleTimeString('en-GB').slice(0, 5)) },
+      { label: 'Time', value: (plot, time, _, place) => (place === null || time === null ? (plot.data[0].length > 0 ? 'latest' : '–') : new Date(time * 1000).toLocaleTimeString('en-GB').slice(0, 5)) },
       ...props.lines.map((line) => ({
         label: line.label,
         stroke: colour(line.colour),

@@ -4,7 +4,9 @@
 //   "name": all of them by name.
 // Arrow keys move from cell to cell, Enter opens one.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ask } from '../api';
+import { pathOf } from '../api';
+import { brokerNow } from '../clock';
+import { poller } from '../poll';
 import type { Replies } from '../generated/api';
 import { age, count, plural, seconds } from '../format';
 import { colour } from '../palette';
@@ -29,65 +31,42 @@ interface Pages {
   error: string;
 }
 
-/** Pages as they are needed: `need(page)` asks for one that is not there; those in sight are asked for again. */
+const nothingYet: Pages = { rows: new Map(), total: 0, ended: false, error: '' };
+
+function withPage(before: Pages, page: number, reply: Replies['listPartitions'], sort: 'lag' | 'name'): Pages {
+  const rows = new Map(before.rows).set(page, reply.partitions);
+  const end = page * kPage + reply.partitions.length;
+  const last = reply.partitions.length < kPage;
+  if (sort === 'name') return { rows, total: Math.max(reply.total, last ? end : 0), ended: true, error: '' };
+  const reached = Math.max(end + (last ? 0 : kPage), ...[...rows].map(([key, list]) => key * kPage + list.length));
+  return { rows, total: last ? end : Math.min(reached, Math.max(reply.total, end)), ended: last || before.ended, error: '' };
+}
+
+/** The pages in sight, asked for at once when they come into it and again in their turn; `look` says which they are. */
 function usePages(queue: string, sort: 'lag' | 'name'): [Pages, (first: number, last: number) => void] {
-  const [pages, setPages] = useState<Pages>({ rows: new Map(), total: 0, ended: false, error: '' });
-  const asked = useRef(new Map<number, number>());
-  const sight = useRef<[number, number]>([0, 0]);
-  const alive = useRef(0);
-
-  const look = useMemo(() => {
-    async function load(page: number, generation: number): Promise<void> {
-      asked.current.set(page, Date.now());
-      try {
-        const reply = await ask('listPartitions', { queue, sort, limit: kPage, offset: page * kPage });
-        if (generation !== alive.current) return;
-        setPages((before) => {
-          const rows = new Map(before.rows).set(page, reply.partitions);
-          const end = page * kPage + reply.partitions.length;
-          const last = reply.partitions.length < kPage;
-          const reached = Math.max(end + (last ? 0 : kPage), ...[...rows.keys()].map((key) => key * kPage + (rows.get(key)?.length ?? 0)));
-          if (sort === 'name') return { rows, total: Math.max(reply.total, last ? end : 0), ended: true, error: '' };
-          return { rows, total: last ? end : Math.min(reached, Math.max(reply.total, end)), ended: last || before.ended, error: '' };
-        });
-      } catch (problem) {
-        asked.current.delete(page);
-        if (generation === alive.current) setPages((before) => ({ ...before, error: problem instanceof Error ? problem.message : String(problem) }));
-      }
-    }
-    return (first: number, last: number) => {
-      sight.current = [first, last];
-      for (let page = first; page <= last; ++page) if (!asked.current.has(page)) void load(page, alive.current);
-    };
-  }, [queue, sort]);
-
+  const [pages, setPages] = useState<Pages>(nothingYet);
+  const [[first, last], setSight] = useState<[number, number]>([0, 0]);
   useEffect(() => {
-    alive.current += 1;
-    asked.current.clear();
-    setPages({ rows: new Map(), total: 0, ended: false, error: '' });
-    look(0, 0);
-    const timer = setInterval(() => {
-      if (document.hidden) return;
-      // One page at a time, the stalest of those in sight.
-      const [first, last] = sight.current;
-      let stalest = first;
-      for (let page = first; page <= last; ++page) {
-        if ((asked.current.get(page) ?? 0) < (asked.current.get(stalest) ?? 0)) stalest = page;
-      }
-      asked.current.delete(stalest);
-      look(first, last);
-    }, kRefreshMs);
-    return () => {
-      alive.current += 1;
-      clearInterval(timer);
-    };
-  }, [look]);
+    setPages(nothingYet);
+    setSight([0, 0]);
+  }, [queue, sort]);
+  useEffect(() => {
+    const stops: (() => void)[] = [];
+    for (let page = first; page <= last; ++page) {
+      stops.push(poller.watch(pathOf('listPartitions', { queue, sort, limit: kPage, offset: page * kPage }), kRefreshMs, (answer) => {
+        const reply = answer.data as Replies['listPartitions'] | undefined;
+        setPages((before) => ({ ...(reply ? withPage(before, page, reply, sort) : before), error: answer.error?.message ?? '' }));
+      }));
+    }
+    return () => { for (const stop of stops) stop(); };
+  }, [queue, sort, first, last]);
+  const look = useMemo(() => (from: number, to: number) => setSight((before) => (before[0] === from && before[1] === to ? before : [from, to])), []);
   return [pages, look];
 }
 
 function waitOf(partition: Partition): number {
   if (partition.messages.pending === 0 || !partition.oldestMessage) return 0;
-  return Math.max(0, (Date.now() - Date.parse(partition.oldestMessage)) / 1000);
+  return Math.max(0, (brokerNow() - Date.parse(partition.oldestMessage)) / 1000);
 }
 
 /** 0 nothing waits, 1 to 4 by how much does. */
@@ -100,8 +79,9 @@ export function heatOf(partition: Partition): number {
 function describe(partition: Partition | undefined): string {
   if (!partition) return 'loading…';
   const { pending, processing } = partition.messages;
+  const wait = waitOf(partition);
   const dead = partition.stats.deadLetter > 0 ? `, ${plural(partition.stats.deadLetter, 'dead letter')}` : '';
-  return `${partition.name}: ${count(pending)} waiting${processing > 0 ? `, ${count(processing)} with a consumer` : ''}${dead}, ` +
+  return `${partition.name}: ${count(pending)} waiting${wait > 0 ? ` for up to ${seconds(wait)}` : ''}${processing > 0 ? `, ${count(processing)} with a consumer` : ''}${dead}, ` +
     `newest ${age(partition.newestMessage)}`;
 }
 
@@ -140,6 +120,8 @@ export function HeatMap(props: { queue: string; sort: 'lag' | 'name' }) {
 
   const cell = cellPixels(pages.total);
   const across = Math.max(1, Math.floor(size.width / cell));
+  // The cells of a line fill it.
+  const cellWidth = size.width / across;
   const lines = Math.ceil(pages.total / across);
   const firstLine = Math.floor(size.top / cell);
   const lastLine = Math.min(lines, Math.ceil((size.top + size.height) / cell));
@@ -158,18 +140,19 @@ export function HeatMap(props: { queue: string; sort: 'lag' | 'name' }) {
     context.scale(ratio, ratio);
     for (let index = firstLine * across; index < Math.min(pages.total, (lastLine + 1) * across); ++index) {
       const partition = at(index);
-      const x = (index % across) * cell;
+      const x = Math.round((index % across) * cellWidth);
+      const width = Math.round((index % across + 1) * cellWidth) - x;
       const y = Math.floor(index / across) * cell - size.top;
       context.fillStyle = (partition ? heat[heatOf(partition)] : unknown) as string;
-      context.fillRect(x + 1, y + 1, cell - 2, cell - 2);
+      context.fillRect(x + 1, y + 1, width - 2, cell - 2);
       if (partition && partition.messages.processing > 0) {
         context.fillStyle = lineColour;
-        context.fillRect(x + cell / 2 - 2, y + cell / 2 - 2, 4, 4);
+        context.fillRect(x + width / 2 - 2, y + cell / 2 - 2, 4, 4);
       }
       if (index === picked) {
         context.strokeStyle = lineColour;
         context.lineWidth = 2;
-        context.strokeRect(x + 1, y + 1, cell - 2, cell - 2);
+        context.strokeRect(x + 1, y + 1, width - 2, cell - 2);
       }
     }
   });
@@ -177,7 +160,7 @@ export function HeatMap(props: { queue: string; sort: 'lag' | 'name' }) {
   const cellAt = (event: MouseEvent): number => {
     const place = canvas.current?.getBoundingClientRect();
     if (!place) return -1;
-    const column = Math.floor((event.clientX - place.left) / cell);
+    const column = Math.floor((event.clientX - place.left) / cellWidth);
     const index = Math.floor((event.clientY - place.top + size.top) / cell) * across + column;
     return column < across && index < pages.total ? index : -1;
   };
@@ -212,7 +195,7 @@ export function HeatMap(props: { queue: string; sort: 'lag' | 'name' }) {
       </div>
       {nothing && <Empty title={props.sort === 'lag' ? 'Nothing waits in any partition' : 'There is no partition yet'}>{props.sort === 'lag' ? 'Choose “by name” to see all partitions.' : undefined}</Empty>}
       <p id="heat-says" class="heat-says" role="status">
-        {pages.error || (picked >= 0 ? describe(at(picked)) : stuck ? `Longest wait: ${describe(stuck)}, since ${seconds(waitOf(stuck))}` : ' ')}
+        {pages.error || (picked >= 0 ? describe(at(picked)) : stuck ? `Longest wait: ${describe(stuck)}` : ' ')}
       </p>
       <ul class="heat-legend">
         {['nothing waits', '1 to 9', '10 to 99', '100 to 999', '1,000 and more'].map((text, level) => (

@@ -5,7 +5,7 @@ export type JsonNode =
   | { kind: 'array'; items: JsonNode[] }
   | { kind: 'object'; fields: [key: string, value: JsonNode][] };
 
-const kToken = /\s*(?:([[\]{},:])|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|(true|false|null))/y;
+const kToken = /\s*(?:([[\]{},:])|("[^"\\]*(?:\\.[^"\\]*)*")|(-?\d[\d.eE+-]*)|(true|false|null))/y;
 
 export function readJson(text: string): JsonNode {
   let place = 0;
@@ -54,6 +54,12 @@ export function readJson(text: string): JsonNode {
 
 export function field(node: JsonNode, name: string): JsonNode | undefined {
   return node.kind === 'object' ? node.fields.find(([key]) => key === name)?.[1] : undefined;
+}
+
+/** The text of a string, or of any other leaf as it stands there. */
+export function textOf(node: JsonNode | undefined): string {
+  if (node?.kind !== 'leaf') return '';
+  return node.type === 'string' ? (JSON.parse(node.text) as string) : node.text;
 }
 
 export function writeJson(node: JsonNode, indent = ''): string {
