@@ -65,8 +65,12 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
       pop->request.within_ms > 0 ? pop->request.within_ms : limits_.deadline_ms;
   pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : within_ms);
   pops_.emplace(ticket, pop);
-  if (pops_.size() > limits_.pops_max) {
-    Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
+  if (pop->request.look) ++looks_;
+  if (IsCrowded(*pop)) {
+    PopResult crowded;
+    crowded.crowded = true;
+    pop->request.look ? Finish(pop, PopState::kEmpty, std::move(crowded))
+                      : Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
     return;
   }
   if (!waits && !paused_ && RepliesFull()) {
@@ -79,6 +83,13 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   }
   SetDeadline(pop, pop->deadline_ms);
   Advance(pop);
+}
+
+// A pop of a family has a look in each of its queues: they take no pop's place. Those that wait
+// leave room for those that only ask, so that families can still be popped without waiting.
+bool PopStateMachine::IsCrowded(const Pop& pop) const {
+  if (!pop.request.look) return pops_.size() - looks_ > limits_.pops_max;
+  return looks_ > (pop.request.wait_ms > 0 ? limits_.pops_max / 2 : limits_.pops_max);
 }
 
 void PopStateMachine::Cancel(uint64_t ticket) {
@@ -460,6 +471,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   pop->room.reset();
   pop->place_for_room.reset();
   pops_.erase(pop->ticket);
+  if (pop->request.look) --looks_;
   DropUse(group);
   PopDone done = std::move(pop->done);
   if (result.ok()) result->parked = pop->parked;
