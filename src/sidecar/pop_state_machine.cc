@@ -85,13 +85,6 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
   Advance(pop);
 }
 
-// A pop of a family has a look in each of its queues: they take no pop's place. Those that wait
-// leave room for those that only ask, so that families can still be popped without waiting.
-bool PopStateMachine::IsCrowded(const Pop& pop) const {
-  if (!pop.request.look) return pops_.size() - looks_ > limits_.pops_max;
-  return looks_ > (pop.request.wait_ms > 0 ? limits_.pops_max / 2 : limits_.pops_max);
-}
-
 void PopStateMachine::Cancel(uint64_t ticket) {
   loop_.AssertOwner();
   const auto known = pops_.find(ticket);
