@@ -177,8 +177,8 @@ TEST_F(FamilyPopsTest, NoStartIsRecordedForAClientThatHasGone) {
     families_->Cancel(1);
   });
   // Two that come behind it have read the tail and the list of their family.
-  EXPECT_TRUE(Submit(2, Request("nobody", 0)).get()->deliveries.empty());
-  EXPECT_TRUE(Submit(3, Request("nobody else", 0)).get()->deliveries.empty());
+  EXPECT_TRUE(Submit(2, Request("nobody", 700)).get()->deliveries.empty());
+  EXPECT_TRUE(Submit(3, Request("nobody else", 100)).get()->deliveries.empty());
   EXPECT_EQ(
       pg::testing::Postgres().Ask("SELECT count(*) FROM queen.families WHERE group_name = 'gone'"),
       "0");
@@ -190,7 +190,7 @@ TEST_F(FamilyPopsTest, ARoundGoesThroughItsQueuesAFewTimesHoweverManyThereAre) {
       "SELECT count(*) FROM queen.ensure_partitions("
       "ARRAY(SELECT 'many.' || i FROM generate_series(1, 300) i), "
       "ARRAY(SELECT 'p' FROM generate_series(1, 300)))");
-  auto answer = SubmitAndServe(1, Request("many", 0));
+  auto answer = SubmitAndServe(1, Request("many", 60'000));
   AnswerQueue(OneDelivery(true));
   EXPECT_EQ(answer.get()->deliveries.size(), 1U);
   int64_t probed = 0;
