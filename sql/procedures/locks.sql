@@ -2,12 +2,38 @@
 CREATE OR REPLACE FUNCTION queen.partition_lock_class()
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1903521134 $$;
 
--- Waits for the locks of all given partitions, in the one order everybody uses.
+-- Waits for the locks of all given partitions, in the one order everybody uses. With one of them in hand it waits only
+-- for as long as a commit may take: then it gives all back, waits for the busy one alone, and begins anew. Somebody who
+-- keeps one partition locked must not stop those who push to the others.
 CREATE OR REPLACE FUNCTION queen.lock_partitions(p_partitions int[])
 RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_class   CONSTANT int := queen.partition_lock_class();
+    v_sorted  CONSTANT int[] := ARRAY(SELECT DISTINCT id FROM unnest(p_partitions) AS id ORDER BY id);
+    v_timeout CONSTANT text := current_setting('lock_timeout');
+    v_short   CONSTANT text := CASE WHEN v_timeout = '0' OR v_timeout::interval > interval '100 ms' THEN '100ms' ELSE v_timeout END;
+    v_next    int;
 BEGIN
-    PERFORM pg_advisory_xact_lock(queen.partition_lock_class(), sorted.id)
-    FROM (SELECT DISTINCT id FROM unnest(p_partitions) AS id ORDER BY id) AS sorted;
+    IF cardinality(v_sorted) <= 1 THEN
+        PERFORM pg_advisory_xact_lock(v_class, v_sorted[1]);
+        RETURN;
+    END IF;
+    LOOP
+        BEGIN  -- a subtransaction: its locks are given back if it fails
+            PERFORM set_config('lock_timeout', v_short, true);
+            FOREACH v_next IN ARRAY v_sorted LOOP
+                PERFORM pg_advisory_xact_lock(v_class, v_next);
+            END LOOP;
+            PERFORM set_config('lock_timeout', v_timeout, true);
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN NULL;
+        END;
+        BEGIN
+            PERFORM pg_advisory_xact_lock(v_class, v_next);
+            RAISE EXCEPTION 'the partition is free' USING ERRCODE = 'QN099';
+        EXCEPTION WHEN SQLSTATE 'QN099' THEN NULL;  -- given back as well
+        END;
+    END LOOP;
 END $$;
 
 -- Lanes that have no row of progress yet are locked by number: a class of ours, then a hash of partition and group. Two

@@ -55,6 +55,8 @@ class FamilyPops {
   void OnQueueChanged();
   // The broker is going to stop: whoever waits is answered now, and nobody waits any more.
   void StopWaiting();
+  // How often rounds have come by a queue.
+  int64_t members_probed() const { return members_probed_; }
 
  private:
   static constexpr int64_t kForeverMs = int64_t{1} << 40;
@@ -117,6 +119,8 @@ class FamilyPops {
     int64_t round_clock = 0;    // `clock` when it began
     int64_t round_read = 0;     // the read of the tail it waits for
     bool round_listed = false;  // it has asked for the list
+    bool round_probed = false;  // every queue of the list has been
+    bool crowded = false;       // somewhere there was no room for a probe of it
     size_t probes_open = 0;
     Status round_error;
     bool listing = false;
@@ -168,6 +172,7 @@ class FamilyPops {
   void OnListed(const FamilyPtr& family, const Result<std::vector<Listed>>& listed,
                 int64_t generation, int64_t changes);
   static void TakeList(Family& family, const std::vector<Listed>& listed);
+  void ProbeAll(const FamilyPtr& family);
   void Probe(const FamilyPtr& family, Member& member);
   void OnProbed(const FamilyPtr& family, const std::string& queue, const Result<PopResult>& result);
   void Look(const FamilyPtr& family, Member& member);
@@ -188,6 +193,7 @@ class FamilyPops {
   std::unordered_map<uint64_t, WantPtr> wants_;  // not finished
   std::multimap<int64_t, WantPtr> deadlines_;
   int64_t looks_made_ = 0;
+  int64_t members_probed_ = 0;
   int64_t read_done_ = 0;  // the last read of the tail that was heard of
   Timer timer_;
   int64_t timer_at_ms_ = 0;  // 0: not running

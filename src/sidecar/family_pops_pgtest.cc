@@ -168,5 +168,36 @@ TEST_F(FamilyPopsTest, APopThatServesIsAnsweredByItsQueueAndNotByTheClock) {
   EXPECT_TRUE(engine_.given_back.empty());
 }
 
+TEST_F(FamilyPopsTest, NoStartIsRecordedForAClientThatHasGone) {
+  PopRequest request = Request("family", 60'000);
+  request.group = "gone";
+  request.start_mode = StartMode::kNew;
+  thread_.Call([&] {
+    families_->Submit(1, std::move(request), [](const Result<PopResult>&) {});
+    families_->Cancel(1);
+  });
+  // Two that come behind it have read the tail and the list of their family.
+  EXPECT_TRUE(Submit(2, Request("nobody", 700)).get()->deliveries.empty());
+  EXPECT_TRUE(Submit(3, Request("nobody else", 100)).get()->deliveries.empty());
+  EXPECT_EQ(
+      pg::testing::Postgres().Ask("SELECT count(*) FROM queen.families WHERE group_name = 'gone'"),
+      "0");
+}
+
+TEST_F(FamilyPopsTest, ARoundGoesThroughItsQueuesAFewTimesHoweverManyThereAre) {
+  constexpr int64_t kQueues = 300;
+  pg::testing::Postgres().Ask(
+      "SELECT count(*) FROM queen.ensure_partitions("
+      "ARRAY(SELECT 'many.' || i FROM generate_series(1, 300) i), "
+      "ARRAY(SELECT 'p' FROM generate_series(1, 300)))");
+  auto answer = SubmitAndServe(1, Request("many", 60'000));
+  AnswerQueue(OneDelivery(true));
+  EXPECT_EQ(answer.get()->deliveries.size(), 1U);
+  int64_t probed = 0;
+  thread_.Call([&] { probed = families_->members_probed(); });
+  EXPECT_GE(probed, kQueues);
+  EXPECT_LE(probed, 4 * kQueues);
+}
+
 }  // namespace
 }  // namespace queen::sidecar

@@ -20,6 +20,10 @@ std::string_view PartOfName(std::string_view queue, int n) {
   return queue.substr(0, queue.find('.'));
 }
 
+Status Crowded() {
+  return Status(Code::kOverloaded, "Too many queues of namespaces or tasks are waited for");
+}
+
 void AddNameOrNull(pg::Params& params, const std::optional<std::string>& name) {
   if (name) {
     params.Text(*name);
@@ -54,11 +58,19 @@ void FamilyPops::BeginRound(const FamilyPtr& family) {
   ++family->rounds_begun;
   family->round_clock = family->clock;
   family->round_listed = false;
+  family->round_probed = false;
+  family->crowded = false;
   family->round_error = Status::Ok();
   family->list_attempts = 0;
   family->round_read = pop_.AskNews();
   if (!IsListed(*family)) return;
   // Beside the read: usually it tells of no other queues.
+  ProbeAll(family);
+}
+
+void FamilyPops::ProbeAll(const FamilyPtr& family) {
+  family->round_probed = true;
+  members_probed_ += static_cast<int64_t>(family->members.size());
   for (auto& [queue, member] : family->members) Probe(family, member);
 }
 
@@ -72,7 +84,11 @@ void FamilyPops::StepRound(const FamilyPtr& family) {
     }
     return;
   }
-  for (auto& [queue, member] : family->members) Probe(family, member);
+  // A family may have very many queues: they are gone through once, and not for each answer. The
+  // last answer goes through them again, for those that had something and were asked for it
+  // meanwhile.
+  if (family->round_probed && family->probes_open > 0) return;
+  ProbeAll(family);
   if (family->probes_open == 0) EndRound(family, family->round_error);
 }
 
@@ -101,6 +117,8 @@ void FamilyPops::EndRound(const FamilyPtr& family, const Status& status) {
       Choose(want);
     } else if (best != nullptr) {
       Serve(want, *best);
+    } else if (family->crowded) {
+      Finish(want, status);
     } else {
       FailOrPark(want, status);
     }
@@ -121,12 +139,16 @@ void FamilyPops::Refresh(const FamilyPtr& family) {
 // ---- the list
 
 void FamilyPops::SendList(const FamilyPtr& family) {
+  // Whoever asked has gone: nobody is there to say where the group starts.
+  if (family->confirming.empty() && family->parked.empty()) {
+    EndRound(family, Status::Ok());
+    return;
+  }
   family->listing = true;
   ++family->list_attempts;
   // Who came first decides the group's start, should it not be recorded yet.
   const PopRequest& first = !family->confirming.empty() ? family->confirming.front()->request
-                            : !family->parked.empty()   ? family->parked.front()->request
-                                                        : PopRequest{};
+                                                        : family->parked.front()->request;
   pg::Params params(5);
   AddNameOrNull(params, family->namespace_name);
   AddNameOrNull(params, family->task);
@@ -169,6 +191,7 @@ void FamilyPops::OnListed(const FamilyPtr& family, const Result<std::vector<List
   family->listed_generation = generation;
   family->listed_changes = changes;
   family->round_listed = true;
+  family->round_probed = false;
   StepRound(family);
 }
 
@@ -220,6 +243,10 @@ void FamilyPops::OnProbed(const FamilyPtr& family, const std::string& queue,
   --family->probes_open;
   if (!result.ok()) family->round_error = result.status();
   if (result.ok() && result->gone) ++family->changes;
+  if (result.ok() && result->crowded) {
+    family->crowded = true;
+    family->round_error = Crowded();
+  }
   const auto member = family->members.find(queue);
   if (result.ok() && result->found && member != family->members.end()) member->second.ready = true;
   StepRound(family);
@@ -255,6 +282,12 @@ void FamilyPops::OnLooked(const FamilyPtr& family, const std::string& queue, int
   known->second.look = 0;
   known->second.cancel_look = nullptr;
   if (!result.ok()) return;  // looked again by the next check
+  if (result->crowded) {
+    // What becomes ready there would not be heard of: nobody is left waiting for it.
+    const std::list<WantPtr> parked = family->parked;
+    for (const WantPtr& want : parked) Finish(want, Crowded());
+    return;
+  }
   if (result->gone) {
     ++family->changes;
     Refresh(family);

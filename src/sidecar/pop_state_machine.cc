@@ -65,8 +65,12 @@ void PopStateMachine::Submit(uint64_t ticket, PopRequest request, PopDone done) 
       pop->request.within_ms > 0 ? pop->request.within_ms : limits_.deadline_ms;
   pop->deadline_ms = loop_.NowMillis() + (waits ? pop->request.wait_ms : within_ms);
   pops_.emplace(ticket, pop);
-  if (pops_.size() > limits_.pops_max) {
-    Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
+  if (pop->request.look) ++looks_;
+  if (IsCrowded(*pop)) {
+    PopResult crowded;
+    crowded.crowded = true;
+    pop->request.look ? Finish(pop, PopState::kEmpty, std::move(crowded))
+                      : Fail(pop, Status(Code::kOverloaded, "Too many pops are waiting"));
     return;
   }
   if (!waits && !paused_ && RepliesFull()) {
@@ -460,6 +464,7 @@ void PopStateMachine::Finish(const PopPtr& pop, PopState state, Result<PopResult
   pop->room.reset();
   pop->place_for_room.reset();
   pops_.erase(pop->ticket);
+  if (pop->request.look) --looks_;
   DropUse(group);
   PopDone done = std::move(pop->done);
   if (result.ok()) result->parked = pop->parked;

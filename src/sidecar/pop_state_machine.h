@@ -54,7 +54,7 @@ namespace queen::sidecar {
 
 struct PopLimits {
   int64_t bytes_max = int64_t{32} << 20;  // of the messages in one pop, but always a segment
-  size_t pops_max = 100'000;              // on their way or waiting
+  size_t pops_max = 100'000;              // on their way or waiting, without looks
   size_t pops_per_batch = 500;
   // A call costs as much as a dozen of its rows: few at once make large ones.
   int leases_in_flight_max = 2;
@@ -209,6 +209,7 @@ class PopStateMachine final : public Scheduler::Source {
   void TryBehindClaims(PopGroup& group);
   void Wait(const PopPtr& pop);
   bool MustWait(const Pop& pop);
+  bool IsCrowded(const Pop& pop) const;
   bool RepliesFull() const { return replies_ != nullptr && replies_->full(); }
   void Unpark(const PopPtr& pop);
   static void Learn(PopGroup& group, std::string_view partition, PartitionId id);
@@ -344,6 +345,7 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_map<int32_t, std::string> queue_names_;  // by the ids that groups were named with
   std::vector<PopGroup*> unused_;                         // perhaps: see ForgetUnused
   std::unordered_map<uint64_t, PopPtr> pops_;             // not finished
+  size_t looks_ = 0;                                      // of these
   std::vector<PopGroup*> offers_;                         // see OfferSoon
   size_t waiting_ = 0;
   bool may_wait_ = true;

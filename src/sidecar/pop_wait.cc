@@ -16,6 +16,13 @@ constexpr int64_t kLightCheckMs = 500;     // from this interval on has_pending_
 
 }  // namespace
 
+// A pop of a family has a look in each of its queues: they take no pop's place. Those that wait
+// leave room for those that only ask, so that families can still be popped without waiting.
+bool PopStateMachine::IsCrowded(const Pop& pop) const {
+  if (!pop.request.look) return pops_.size() - looks_ > limits_.pops_max;
+  return looks_ > (pop.request.wait_ms > 0 ? limits_.pops_max / 2 : limits_.pops_max);
+}
+
 // Nothing to take now: parks the pop, or answers that there is nothing.
 void PopStateMachine::Wait(const PopPtr& pop) {
   // A client that left while names were looked up waits for nothing.

@@ -132,6 +132,7 @@ struct PopResult {
   std::vector<Delivery> deliveries;  // empty: nothing was there
   bool found = false;                // of a look: something is there
   bool gone = false;                 // of a member: the queue, or its group, does not exist
+  bool crowded = false;              // of a look: there are too many of them
   bool parked = false;               // it waited for something to become ready
   std::shared_ptr<TakenRoom> room;   // for the reply, until its connection has it
 };

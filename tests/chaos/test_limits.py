@@ -349,6 +349,25 @@ def test_long_polls_in_a_row(broker):
         assert waiting(broker, "limits.poll") == count
 
 
+def test_namespaces_that_are_waited_for(broker):
+    """Few pops that wait for many queues each, more than there may be pops: they take the place of no pop. Those for
+    which there is no room are told so, and not left to wait for what they would not hear of."""
+    bystander = Bystander(broker, "limits.namespaces")
+    queues, groups = 200, 30
+    assert queues * groups > 2 * ITEMS
+    for first in range(0, queues, 100):
+        assert push(broker, [{"queue": f"waited.{number}", "payload": 1} for number in range(first, first + 100)]).status == 201
+    with Attacker(broker) as attacker:
+        for number in range(groups):
+            attacker.connect(f"GET /api/v1/pop?namespace=waited&consumerGroup=g{number}&subscriptionMode=new&wait=true"
+                             "&timeout=600000 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        wait_until(lambda: 503 in attacker.answers(), 60, "one of them to be refused")
+        bystander.rounds()
+        assert set(attacker.answers()) <= {503, None}
+        reply = broker.get("/api/v1/pop?namespace=waited&consumerGroup=another&autoAck=true")
+        assert reply.status == 200, reply
+
+
 # ---- descriptors
 
 

@@ -4,6 +4,7 @@ and the queues of a family take turns (api 1, 2.1, 2.2)."""
 import collections
 import re
 import socket
+import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -157,6 +158,17 @@ def test_a_group_that_was_deleted_decides_anew(family):
     family.push("a", 2)
     family.push("b", 3)
     assert family.drain() == [2, 3]
+
+
+def test_a_client_that_leaves_does_not_make_its_group_start_elsewhere(family):
+    family.push("a", "old")
+    for number in range(40):
+        with socket.create_connection((family.here.host, family.here.port), 30) as client:
+            client.sendall(f"GET /api/v1/pop?namespace={family.name}&consumerGroup=left-{number}&subscriptionMode=new"
+                           "&wait=true HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset, at once
+    for number in range(40):
+        assert family.data(consumerGroup=f"left-{number}", subscriptionMode="new") == []
 
 
 def test_by_task(family):

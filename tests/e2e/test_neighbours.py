@@ -124,6 +124,29 @@ def test_a_push_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker):
     assert beside_one_that_hangs(postgres, lambda: push("a"), lambda: push("b")).status == 201
 
 
+def test_a_push_does_not_wait_for_a_transaction_that_waits_for_another_partition(postgres, patient_broker):
+    """Somebody pushes to one of its partitions in SQL and does not commit."""
+    def item(partition):
+        return {"queue": "held", "partition": partition, "payload": partition}
+    for partition in "ab":
+        assert patient_broker.post("/api/v1/push", {"items": [item(partition)]}).status == 201
+    holder = PsqlSession(postgres)
+    holder.run("BEGIN")
+    holder.run("SELECT queen.push('held', '1', 'b')")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(patient_broker.post, "/api/v1/transaction", {"operations": [
+            {"type": "push", "items": [item("a"), item("b")]}]}, timeout=60)
+        try:
+            wait_until(lambda: postgres.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") != "0",
+                       60, "the transaction to wait")
+            for _ in range(3):
+                assert patient_broker.post("/api/v1/push", {"items": [item("a")]}, timeout=60).status == 201
+            assert not waiting.done()
+        finally:
+            holder.close()
+        assert waiting.result().json()["success"] is True, waiting.result()
+
+
 @pytest.mark.parametrize("searchers", [0, 3])
 def test_an_ack_does_not_wait_for_a_batch_that_hangs(postgres, patient_broker, searchers):
     """Nor for acks that come all the time and have to be looked up first."""
