@@ -5,7 +5,7 @@
 namespace queen::simulator {
 namespace {
 
-constexpr int32_t kLanesMax = 1'000;        // of one step
+constexpr int32_t kLanesMax = 1'000;         // of one step
 constexpr int32_t kBatchesKeptSeconds = 60;  // longer than a world lasts
 
 }  // namespace
@@ -63,8 +63,7 @@ void Admin::Move(Change change) {
           [this, moved, change](const pg::BatchResult* result) {
             using End = Truth::MoveEnd;
             const bool sought = change != Change::kDeleted;
-            const bool nothing =
-                result != nullptr && sought && result->rows[0].Int4(0, 0) == 0;
+            const bool nothing = result != nullptr && sought && result->rows[0].Int4(0, 0) == 0;
             world_.truth().OnMoved(moved, result == nullptr ? End::kUnknown
                                           : nothing         ? End::kNothing
                                                             : End::kDone);

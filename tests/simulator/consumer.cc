@@ -11,6 +11,9 @@ namespace {
 using sidecar::Verdict;
 
 constexpr int kAckRepeatsMax = 4;
+// At the end nobody dawdles: what is left must be consumed in time.
+constexpr int64_t kDrainMicros = 10'000;
+constexpr uint64_t kDrainBatch = 200;
 // So long a pop waits for what others are leasing; beside a lease that hangs it gives up.
 constexpr int64_t kClaimMicros = 1'000'000;
 
@@ -21,7 +24,9 @@ void Consumer::After(int64_t micros, UniqueFunction<void()> then) {
 }
 
 void Consumer::NextSoon() {
-  const auto pause = static_cast<uint64_t>(world_.plan().pause_micros);
+  const int64_t longest = world_.plan().pause_micros;
+  const auto pause =
+      static_cast<uint64_t>(world_.draining() ? std::min(longest, kDrainMicros) : longest);
   After(static_cast<int64_t>(world_.Draw(pause)), [this] { Next(); });
 }
 
@@ -55,6 +60,7 @@ void Consumer::Next() {
   request.group = group_;
   request.auto_ack = auto_ack_;
   request.batch = world_.OneIn(3) ? static_cast<int32_t>(1 + world_.Draw(30)) : 1;
+  if (world_.draining()) request.batch = static_cast<int32_t>(1 + world_.Draw(kDrainBatch));
   request.partitions_max = world_.OneIn(4) ? 3 : 1;
   request.lease_seconds = world_.plan().lease_seconds;
   partition_.reset();
@@ -126,7 +132,8 @@ void Consumer::CheckNothing(const PopCall& call, const ReadyLanes& ready_before)
     if (!lane.ready || before == ready_before.end() || before->second != lane.epoch) continue;
     const int partition = world_.truth().PartitionOf(queue_, lane.partition);
     if (world_.truth().WasMovedSince(group_, partition, call.sent_at)) continue;
-    world_.history().Fail(partition, fmt::format("R3: {} of {} was told by broker {} that there is nothing "
+    world_.history().Fail(partition,
+                          fmt::format("R3: {} of {} was told by broker {} that there is nothing "
                                       "beside {} (partition {}, epoch "
                                       "{}, cursor {} of {})",
                                       group_, queue_, waits_at_, lane.partition, lane.partition_id,
@@ -250,18 +257,19 @@ void Consumer::OnTransacted(Truth::Bundle bundle,
 void Consumer::RenewAndAck(const Uuid& lease, const Batch& batch) {
   const int32_t seconds = world_.plan().lease_seconds;
   const int64_t sent_at = world_.Now();
-  world_.wire().Renew(world_.AnyAddress(), {lease, seconds}, [this, lease, batch, seconds,
-                                                              sent_at](auto answer) {
-    const bool renewed =
-        answer && answer->ok() && (*answer)->state == sidecar::RenewResult::State::kRenewed;
-    world_.history().Note(batch.front().partition, "{} {} renewed", lease.ToString().substr(24),
-                          renewed ? "is" : "is not");
-    for (const Received& message : batch) {
-      if (renewed) world_.truth().OnRenewed(group_, lease, message.partition, sent_at, seconds);
-    }
-    const auto length = static_cast<uint64_t>(seconds) * 1'000'000;
-    AckAll(lease, batch, static_cast<int64_t>(world_.Draw(length < 5'000'000 ? length : 1'000'000)));
-  });
+  world_.wire().Renew(
+      world_.AnyAddress(), {lease, seconds}, [this, lease, batch, seconds, sent_at](auto answer) {
+        const bool renewed =
+            answer && answer->ok() && (*answer)->state == sidecar::RenewResult::State::kRenewed;
+        world_.history().Note(batch.front().partition, "{} {} renewed", lease.ToString().substr(24),
+                              renewed ? "is" : "is not");
+        for (const Received& message : batch) {
+          if (renewed) world_.truth().OnRenewed(group_, lease, message.partition, sent_at, seconds);
+        }
+        const auto length = static_cast<uint64_t>(seconds) * 1'000'000;
+        AckAll(lease, batch,
+               static_cast<int64_t>(world_.Draw(length < 5'000'000 ? length : 1'000'000)));
+      });
 }
 
 void Consumer::Say(const Uuid& lease, const std::vector<std::pair<Received, Verdict>>& verdicts,

@@ -1,5 +1,6 @@
 // simulate [--seed N] [--seconds N | --worlds N] [--weather calm|bumpy|stormy] [--brokers N]
-//           [--pace busy|waiting|polling] [--check-ms N] [--patience-ms N] [--planted NAME] [--print] [--here]
+//           [--pace busy|waiting|polling] [--check-ms N] [--patience-ms N] [--planted NAME]
+//           [--print] [--here]
 //
 // Runs one world after the other, with the seeds N, N + 1, ..., each in a process of its own, so
 // that nothing of one is left in the next. Exits with 0 when no rule was broken, with 3 when one

@@ -62,11 +62,11 @@ struct Plan {
   int32_t lease_seconds = 2;
   int32_t retry_limit = 3;
   Pace pace = Pace::kBusy;
-  int64_t admin_micros = 0;          // between the calls of administration; 0: there are none
-  bool transactions = false;         // consumers ack in transactions, too
-  bool leaving = true;               // consumers may leave while they wait
-  int64_t pause_micros = 10'000;     // between the calls of a consumer, at the longest
-  int64_t push_micros = 10'000;      // ... and of a producer
+  int64_t admin_micros = 0;       // between the calls of administration; 0: there are none
+  bool transactions = false;      // consumers ack in transactions, too
+  bool leaving = true;            // consumers may leave while they wait
+  int64_t pause_micros = 10'000;  // between the calls of a consumer, at the longest
+  int64_t push_micros = 10'000;   // ... and of a producer
   WeatherPlan weather;
 
   std::string Describe() const;

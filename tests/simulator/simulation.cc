@@ -135,8 +135,8 @@ void Simulation::JumpClocks() {
 void Simulation::SlowDown() {
   const auto micros = static_cast<int64_t>(Draw(OneIn(2) ? 2'500'000 : 500'000));
   const bool whole = OneIn(2);
-  history_.Note(History::kNowhere, "PostgreSQL {} for {} ms", whole ? "stands still" : "cannot flush",
-                micros / 1000);
+  history_.Note(History::kNowhere, "PostgreSQL {} for {} ms",
+                whole ? "stands still" : "cannot flush", micros / 1000);
   stalled_until_ = std::max(stalled_until_, Now() + micros);
   database_.Stall(micros, whole);
 }

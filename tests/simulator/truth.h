@@ -164,11 +164,11 @@ class Truth {
   };
   struct Lane {
     std::map<int64_t, Mark> marks;
-    std::vector<Holder> holders;  // the last few
-    bool moving = false;             // by administration
-    int64_t sought_at = kUnknown;    // moved at the latest then
-    int64_t skipped_at = kUnknown;   // ... what was sent before then may have been skipped
-    int64_t settled_below = 0;  // what was told to be below this offset is settled for good
+    std::vector<Holder> holders;    // the last few
+    bool moving = false;            // by administration
+    int64_t sought_at = kUnknown;   // moved at the latest then
+    int64_t skipped_at = kUnknown;  // ... what was sent before then may have been skipped
+    int64_t settled_below = 0;      // what was told to be below this offset is settled for good
   };
 
   Message& At(int message) { return messages_[static_cast<size_t>(message)]; }
@@ -196,7 +196,7 @@ class Truth {
   std::vector<std::map<int64_t, int64_t>> told_at_;  // by partition: offset -> when it was `queued`
   std::map<std::pair<int, std::string>, int> queued_txns_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
-  std::vector<Bundle> bundles_;  // that no answer came to
+  std::vector<Bundle> bundles_;        // that no answer came to
   std::map<int, int> unheard_pushes_;  // by partition
   std::map<std::pair<std::string, int>, int> unheard_verdicts_;
   std::map<std::string, int64_t> pops_over_at_;

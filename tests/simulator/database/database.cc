@@ -108,8 +108,7 @@ Task<void> Database::Run(Session& session) {
   Transaction& transaction = *session.transaction;
   try {
     for (const pg::Batch::Execution& execution : session.work->batch.executions()) {
-      const int64_t pause = 
-          AtLeastUntil(statements_from_, Draw(0, options_.statement_micros_max));
+      const int64_t pause = AtLeastUntil(statements_from_, Draw(0, options_.statement_micros_max));
       if (pause > 0) co_await transaction.Sleep(pause);
       co_await transaction.NextStatement();
       const Arguments arguments(execution.params);
@@ -141,8 +140,8 @@ Task<void> Database::Commit(Session& session, pg::BatchResult& result) {
   if (transaction.has_xid()) {
     const Lsn lsn = transaction.WriteCommit();
     if (transaction.synchronous()) {
-      const int64_t flush = AtLeastUntil(
-          flushes_from_, Draw(options_.flush_micros_min, options_.flush_micros_max));
+      const int64_t flush =
+          AtLeastUntil(flushes_from_, Draw(options_.flush_micros_min, options_.flush_micros_max));
       if (flush > 0) co_await transaction.Sleep(flush);
       log_.Flush(lsn);
       if (options_.standby_micros_max > 0) {
