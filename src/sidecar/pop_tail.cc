@@ -182,6 +182,7 @@ void PopStateMachine::Tell(const QueueNews& news) {
     const bool asked = !group->asking.empty();
     const bool at_once = asked || !Told();
     for (const PartitionId partition : news.partitions) {
+      if (QUEEN_PLANTED(kHeldBelieved) && group->ring.IsHeld(partition)) continue;
       if (at_once) {
         group->ring.Hint(partition);
       } else {

@@ -24,7 +24,9 @@ DEFECTS = [
     ("believed", 3, ["--pace", "polling"]),
     ("not-announced", 528, ["--weather", "stormy", "--pace", "waiting", "--check-ms", "100000",
                             "--patience-ms", "2500"]),
+    ("held-believed", 10, ["--pace", "waiting"]),
     ("generations-kept", 81, ["--weather", "stormy"]),
+    ("group-of-before", 38276710, []),
     ("refused-in-doubt", 183, ["--weather", "stormy", "--pace", "waiting"]),
 ]
 
