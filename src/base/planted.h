@@ -22,6 +22,8 @@ enum class Defect {
   kHeldBelieved,     // D4: `held` from memory blocks a partition
   kNotAnnounced,     // D10: what a batch in doubt has stored is not announced
   kGenerationsKept,  // R2: lanes survive a lost connection
+  kGroupOfBefore,    // an ack is judged by a group that was deleted and made again since
+  kRefusedInDoubt,   // an ack that may have been applied is answered as refused
 };
 
 extern Defect g_planted;

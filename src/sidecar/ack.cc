@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/planted.h"
 #include "sidecar/answers.h"
 #include "storage/procedures.h"
 
@@ -354,15 +355,23 @@ void AckQueue::OnRow(Batch::Row& row) {
       judged.cursor = before.first;
       judged.settled = before.second;
     }
+    AckGroup unknown{group.call, group.lease_id, {}};
     for (const uint32_t item : group.items) {
       const state::AckTarget& target = group.call->targets[item];
       AckOutcome outcome = Judge(judged, *target.seq, group.call->request.items[item].cumulative);
       outcome.queue_name = target.queue_name;
       outcome.partition_name = target.partition_name;
+      // The attempt without an answer may be on its way yet: a refusal would be a guess.
+      if (!outcome.success && answer.state == AckAnswer::State::kRefused && group.doubtful &&
+          !QUEEN_PLANTED(kRefusedInDoubt)) {
+        unknown.items.push_back(item);
+        continue;
+      }
       const bool meant = outcome.success && !WasSettled(judged, *target.seq);
       if (!meant && LookUpAgain(group.call, item, outcome)) continue;
       Decide(*group.call, item, std::move(outcome));
     }
+    if (!unknown.items.empty()) Fail(unknown, Status(Code::kOutcomeUnknown));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/planted.h"
 #include "sidecar/ack.h"
 #include "storage/procedures.h"
 
@@ -74,11 +75,12 @@ void AckQueue::OnFound(const std::vector<std::shared_ptr<AckCall>>& calls,
 }
 
 // What was delivered under a transactionId may not be what has it now: a name is free again once
-// its message is gone from the log. Whether the item is looked up in the database, which knows.
+// its message is gone from the log. And the group may have been deleted and made again. Whether the
+// item is looked up in the database, which knows.
 bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item,
                            const AckOutcome& outcome) {
   if (call->looked_up[item]) return false;
-  call->doubted.emplace(item, std::pair(*call->targets[item].seq, outcome));
+  call->doubted.emplace(item, AckCall::Doubted{std::move(call->targets[item]), outcome});
   call->unfound[item] = true;
   call->placed[item] = false;
   call->targets[item] = {};
@@ -86,12 +88,15 @@ bool AckQueue::LookUpAgain(const std::shared_ptr<AckCall>& call, uint32_t item,
   return true;
 }
 
-// Unless another message has its transactionId now, the outcome stands.
+// Unless another message has its transactionId now, or another group its name, the outcome stands.
 void AckQueue::DecideDoubted(AckCall& call, uint32_t item) {
   const auto doubted = call.doubted.find(item);
   if (doubted == call.doubted.end()) return;
-  const auto& [seq, outcome] = doubted->second;
-  if (call.targets[item].seq.value_or(seq) == seq) Decide(call, item, outcome);
+  const auto& [before, outcome] = doubted->second;
+  const state::AckTarget& now = call.targets[item];
+  const bool other_group = now.group_id && now.group_id != before.group_id;
+  if (other_group && now.seq && !QUEEN_PLANTED(kGroupOfBefore)) return;
+  if (!now.seq || now.seq == before.seq) Decide(call, item, outcome);
 }
 
 void AckQueue::Distribute(const std::shared_ptr<AckCall>& call) {

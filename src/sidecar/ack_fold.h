@@ -27,9 +27,12 @@ struct AckCall {
   std::vector<bool> placed;     // waits for its lane, or is on its way
   std::vector<bool> unfound;    // its target is to be asked of the database
   std::vector<bool> looked_up;  // ... or was
-  // Of items that are looked up although they had an outcome: that one, and the offset it was
-  // about.
-  std::unordered_map<uint32_t, std::pair<int64_t, AckOutcome>> doubted;
+  // Of items that are looked up although they had an outcome: that one, and what it was about.
+  struct Doubted {
+    state::AckTarget target;  // as it was remembered
+    AckOutcome outcome;
+  };
+  std::unordered_map<uint32_t, Doubted> doubted;
   bool finding = false;  // in the queue of those with unfound items, or asked about
   size_t open = 0;
   Status trouble;  // of items that could not be decided

@@ -217,7 +217,8 @@ void PopStateMachine::DecideLeases(LeaseChunk& chunk, bool loaded) {
     // What is only believed, and what is more than is listed, is looked up once.
     const bool unsure = outcome.state == engine::LeaseState::kNotNow ||
                         (!loaded && IsShort(outcome, lane->log, request));
-    if (unsure && !row.load && !QUEEN_PLANTED(kBelieved)) {
+    const bool nothing = outcome.found.state != engine::LaneState::kUnknown && !outcome.next;
+    if (unsure && !row.load && !(QUEEN_PLANTED(kBelieved) && nothing)) {
       row.load = true;
       if (loaded) row.answer.state = LeaseAnswer::State::kAgain;  // the first decision was another
       continue;

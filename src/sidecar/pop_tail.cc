@@ -133,7 +133,9 @@ void PopStateMachine::SendTail() {
 void PopStateMachine::OnTail(const pg::BatchResult& result) {
   const int64_t generation = tail_.generation();
   Result<std::vector<QueueNews>> news = tail_.End(result);
-  if (tail_.generation() != generation) lanes_.Clear();  // not all was told
+  if (tail_.generation() != generation && !QUEEN_PLANTED(kGenerationsKept)) {
+    lanes_.Clear();  // not all was told
+  }
   const auto waiters = std::exchange(tail_waiters_, {});
   if (!news.ok()) {
     log::Debug("reading the tail of the ledger failed", {{"error", news.status().ToString()}});
@@ -180,6 +182,7 @@ void PopStateMachine::Tell(const QueueNews& news) {
     const bool asked = !group->asking.empty();
     const bool at_once = asked || !Told();
     for (const PartitionId partition : news.partitions) {
+      if (QUEEN_PLANTED(kHeldBelieved) && group->ring.IsHeld(partition)) continue;
       if (at_once) {
         group->ring.Hint(partition);
       } else {

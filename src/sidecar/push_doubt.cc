@@ -73,6 +73,10 @@ void PushQueue::OnCommitted(Batch& batch, const pg::Rows& rows) {
       DecideQueued(part.work, segment);
     }
     ForgetIds(*part.partition);
+    if (QUEEN_PLANTED(kNotAnnounced)) {
+      BecomeIdle(*part.partition);
+      continue;
+    }
     FinishPartition(*part.partition, part.work);
   }
 }

@@ -154,6 +154,16 @@ def test_a_deleted_group(pair, metadata):
     assert pair.data() == [1]
 
 
+def test_an_ack_where_the_message_was_delivered_to_the_group_before(pair):
+    pair.push("m")
+    assert len(pair.pop(broker=pair.there)) == 1  # which remembers what it has delivered
+    path = f"/api/v1/consumer-groups/g/queues/{pair.queue}"
+    assert pair.here.request("DELETE", path).status == 200
+    [message] = pair.pop()
+    pair.ack(message)
+    assert pair.pop() == []
+
+
 def test_a_changed_subscription(pair):
     pair.push(1, broker=pair.here)
     name = f"g-{pair.queue}"

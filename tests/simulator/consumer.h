@@ -38,16 +38,19 @@ class Consumer {
   using ReadyLanes = std::map<int32_t, int64_t>;  // partition -> epoch
 
   void NextSoon();
+  bool Waits();
   void Next();
   void OnAnswer(const PopCall& call, const ReadyLanes& ready_before,
                 std::optional<Result<sidecar::PopResult>> answer);
-  void CheckNothing(const ReadyLanes& ready_before);
+  void CheckNothing(const PopCall& call, const ReadyLanes& ready_before);
   ReadyLanes ReadyNow();
   void Handle(const Uuid& lease, Batch batch);
   void AckAll(const Uuid& lease, const Batch& batch, int64_t after_micros);
   void AckEach(const Uuid& lease, Batch batch);
   void JudgeEach(const Uuid& lease, const Batch& batch);
   void HandBack(const Uuid& lease, const Batch& batch);
+  void Transact(const Uuid& lease, const Batch& batch);
+  void OnTransacted(Truth::Bundle bundle, std::optional<Result<sidecar::TransactionResult>> answer);
   void RenewAndAck(const Uuid& lease, const Batch& batch);
   void Say(const Uuid& lease, const std::vector<std::pair<Received, sidecar::Verdict>>& verdicts,
            int repeats, UniqueFunction<void()> then);

@@ -1,10 +1,12 @@
 // simulate [--seed N] [--seconds N | --worlds N] [--weather calm|bumpy|stormy] [--brokers N]
-//           [--check-ms N] [--patience-ms N] [--planted NAME] [--print] [--here]
+//           [--pace busy|waiting|polling] [--check-ms N] [--patience-ms N] [--planted NAME]
+//           [--print] [--here]
 //
 // Runs one world after the other, with the seeds N, N + 1, ..., each in a process of its own, so
 // that nothing of one is left in the next. Exits with 0 when no rule was broken, with 3 when one
 // was, with 4 when a world crashed.
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int kCrashed = 4;
 constexpr int kMisused = 2;
+constexpr int kWorldSecondsMax = 20;
 
 struct Arguments {
   PlanOptions plan;
@@ -40,6 +43,13 @@ std::optional<Weather> WeatherNamed(std::string_view name) {
   if (name == "calm") return Weather::kCalm;
   if (name == "bumpy") return Weather::kBumpy;
   if (name == "stormy") return Weather::kStormy;
+  return std::nullopt;
+}
+
+std::optional<Pace> PaceNamed(std::string_view name) {
+  if (name == "busy") return Pace::kBusy;
+  if (name == "waiting") return Pace::kWaiting;
+  if (name == "polling") return Pace::kPolling;
   return std::nullopt;
 }
 
@@ -70,6 +80,9 @@ Arguments Parse(int argc, char** argv) {
     } else if (flag == "--weather") {
       arguments.plan.weather = WeatherNamed(value);
       if (!arguments.plan.weather) Misuse("weather is calm, bumpy or stormy");
+    } else if (flag == "--pace") {
+      arguments.plan.pace = PaceNamed(value);
+      if (!arguments.plan.pace) Misuse("pace is busy, waiting or polling");
     } else if (flag == "--planted") {
       const std::optional<planted::Defect> defect = DefectNamed(value);
       if (!defect) Misuse(fmt::format("there is no defect {}", value));
@@ -95,6 +108,9 @@ int RunApart(const PlanOptions& options, bool print, Summary& summary) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
+    // Of processor time: a world that goes round in circles has an end, too.
+    const itimerval patience{{0, 0}, {kWorldSecondsMax, 0}};
+    setitimer(ITIMER_PROF, &patience, nullptr);
     const Summary result = RunWorld(options, print);
     const bool told = write(channel[1], &result, sizeof result) == sizeof result;
     std::fflush(stdout);
@@ -106,6 +122,11 @@ int RunApart(const PlanOptions& options, bool print, Summary& summary) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && (WEXITSTATUS(status) != 0 || heard)) return WEXITSTATUS(status);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) {
+    fmt::print("\nBROKEN: the world of seed {} does not come to its end in {} s\n", options.seed,
+               kWorldSecondsMax);
+    return History::kBroken;
+  }
   fmt::print("\nBROKEN: the world of seed {} crashed ({})\n", options.seed,
              WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "no summary");
   return kCrashed;

@@ -56,6 +56,14 @@ std::vector<LaneView> Observer::Lanes(const std::string& queue, const std::strin
   return lanes;
 }
 
+bool Observer::LacksGroup(const std::string& queue, const std::string& group) {
+  const std::unique_ptr<Transaction> look = database_.Look();
+  const Catalog& catalog = database_.catalog();
+  const int32_t queue_id = Lookup(catalog.queues_by_name, queue, catalog.queues, *look);
+  return queue_id != 0 &&
+         Lookup(catalog.groups_by_name, std::pair(queue_id, group), catalog.groups, *look) == 0;
+}
+
 std::map<int64_t, std::string> Observer::Log(const std::string& queue,
                                              const std::string& partition) {
   std::map<int64_t, std::string> log;

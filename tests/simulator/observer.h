@@ -27,6 +27,8 @@ class Observer {
 
   // None, when the queue or the group is not there.
   std::vector<LaneView> Lanes(const std::string& queue, const std::string& group);
+  // Whether the queue is there and the group is not: nobody has popped since it was deleted.
+  bool LacksGroup(const std::string& queue, const std::string& group);
   // Payloads by offset.
   std::map<int64_t, std::string> Log(const std::string& queue, const std::string& partition);
 

@@ -26,6 +26,7 @@ class Draw {
 WeatherPlan DrawWeather(Weather weather, Draw& draw) {
   WeatherPlan plan;
   plan.hint_loss_percent = draw.Between(0, 60);
+  if (draw.OneIn(3)) plan.slow_every = draw.Between(1, 4) * kSecond;
   if (weather == Weather::kCalm) return plan;
   const int64_t often = weather == Weather::kBumpy ? 4 : 1;
   plan.cut_every = often * draw.Between(200'000, 2'000'000);
@@ -62,8 +63,20 @@ Plan MakePlan(const PlanOptions& options) {
   plan.groups.emplace_back("auto");
   plan.producers = draw.Between(1, 4);
   plan.consumers_each = draw.Between(2, 4);
-  plan.lease_seconds = draw.Between(1, 3);
+  // A lease that outlasts the patience with who waits: nothing is found again by its end.
+  plan.lease_seconds = draw.OneIn(3) ? draw.Between(15, 30) : draw.Between(1, 3);
+  plan.leaving = draw.Between(1, 3) > 1;
   plan.pause_micros = draw.Between(1, 40) * 1'000;
+  plan.push_micros = plan.pause_micros;
+  const int pace = draw.Between(1, 5);
+  plan.pace = options.pace.value_or(pace <= 3   ? Pace::kBusy
+                                    : pace == 4 ? Pace::kWaiting
+                                                : Pace::kPolling);
+  if (plan.pace != Pace::kBusy) plan.push_micros = draw.Between(100, 1'500) * 1'000;
+  if (plan.pace == Pace::kPolling) plan.pause_micros = draw.Between(20, 300) * 1'000;
+
+  if (draw.OneIn(2)) plan.admin_micros = draw.Between(200, 3'000) * 1'000;
+  plan.transactions = draw.OneIn(2);
 
   const int sky = draw.Between(1, 10);
   const Weather weather = options.weather.value_or(sky <= 2   ? Weather::kCalm

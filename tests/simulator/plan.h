@@ -14,11 +14,19 @@
 namespace queen::simulator {
 
 enum class Weather { kCalm, kBumpy, kStormy };
+// What clients do with their time. Where much is going on the next call of somebody hides what the
+// one before has left behind.
+enum class Pace {
+  kBusy,     // calls follow each other closely
+  kWaiting,  // pushes are seldom, and consumers wait for them
+  kPolling,  // pushes are seldom, and consumers come by now and then
+};
 
 // What the command line fixes.
 struct PlanOptions {
   uint64_t seed = 1;
   std::optional<Weather> weather;
+  std::optional<Pace> pace;
   std::optional<int> brokers;
   std::optional<int64_t> check_ms;  // of waiting pops, at the longest
   std::optional<int64_t> patience_ms;
@@ -32,7 +40,7 @@ struct WeatherPlan {
   int64_t crash_every = 0;
   int64_t kill_every = 0;
   int64_t jump_every = 0;
-  int64_t seek_every = 0;
+  int64_t slow_every = 0;  // PostgreSQL stands still for a moment
   int64_t hint_loss_percent = 0;
 };
 
@@ -53,7 +61,12 @@ struct Plan {
   int consumers_each = 2;  // of every queue and group
   int32_t lease_seconds = 2;
   int32_t retry_limit = 3;
-  int64_t pause_micros = 10'000;  // between the calls of a client, at the longest
+  Pace pace = Pace::kBusy;
+  int64_t admin_micros = 0;       // between the calls of administration; 0: there are none
+  bool transactions = false;      // consumers ack in transactions, too
+  bool leaving = true;            // consumers may leave while they wait
+  int64_t pause_micros = 10'000;  // between the calls of a consumer, at the longest
+  int64_t push_micros = 10'000;   // ... and of a producer
   WeatherPlan weather;
 
   std::string Describe() const;

@@ -15,11 +15,19 @@ BROKEN = 3
 DEFECTS = [
     ("nobody-woken", 1, ["--weather", "bumpy", "--check-ms", "100000", "--patience-ms", "2500"]),
     ("pushed-twice", 1, ["--weather", "stormy"]),
-    ("doubt-unheard", 33, []),
+    ("doubt-unheard", 118, ["--pace", "busy", "--weather", "bumpy", "--brokers", "2"]),
     ("skipped", 4, []),
     ("nack-lost", 1, []),
     ("duplicate-taken", 1, []),
     ("two-holders", 1, []),
+    ("answered-early", 143, ["--weather", "calm", "--pace", "waiting"]),
+    ("believed", 3, ["--pace", "polling"]),
+    ("not-announced", 528, ["--weather", "stormy", "--pace", "waiting", "--check-ms", "100000",
+                            "--patience-ms", "2500"]),
+    ("held-believed", 10, ["--pace", "waiting"]),
+    ("generations-kept", 81, ["--weather", "stormy"]),
+    ("group-of-before", 38276710, []),
+    ("refused-in-doubt", 183, ["--weather", "stormy", "--pace", "waiting"]),
 ]
 
 

@@ -42,7 +42,7 @@ sidecar::PushRequest PushOf(const Truth& truth, const std::vector<int>& messages
 }
 
 void Producer::NextSoon() {
-  const auto pause = static_cast<uint64_t>(world_.plan().pause_micros);
+  const auto pause = static_cast<uint64_t>(world_.plan().push_micros);
   world_.time().After(static_cast<int64_t>(world_.Draw(pause)), [this] { Next(); });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/admin.h"
 #include "simulator/consumer.h"
 #include "simulator/producer.h"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr int64_t kBegin = 1'700'000'000'000'000;
 constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kWatchMicros = 200'000;
+constexpr uint64_t kCrashBehindLeaseOneIn = 300;
 
 }  // namespace
 
@@ -111,7 +113,14 @@ void Simulation::StallOne() {
   Timeline::Stall(broker.loop(Draw(broker.workers())), micros);
 }
 
+// What a lease has just told was committed asynchronously, and is forgotten.
+void Simulation::OnLeaseHeard() {
+  if (draining_ || plan_.weather.crash_every == 0 || !OneIn(kCrashBehindLeaseOneIn)) return;
+  time_.After(static_cast<int64_t>(Draw(300)), [this] { Crash(); });
+}
+
 void Simulation::Crash() {
+  if (draining_ || !database_.up()) return;
   truth_.OnCrash();
   disturbed_at_ = Now();
   database_.Crash(static_cast<int64_t>(50'000 + Draw(1'500'000)));
@@ -121,6 +130,15 @@ void Simulation::JumpClocks() {
   const int64_t jump = static_cast<int64_t>(Draw(4 * kSecond)) - 2 * kSecond;
   history_.Note(History::kNowhere, "a clock jumps by {} ms", jump / 1000);
   AnyBroker().SetWallOffset(jump * 100);
+}
+
+void Simulation::SlowDown() {
+  const auto micros = static_cast<int64_t>(Draw(OneIn(2) ? 2'500'000 : 500'000));
+  const bool whole = OneIn(2);
+  history_.Note(History::kNowhere, "PostgreSQL {} for {} ms",
+                whole ? "stands still" : "cannot flush", micros / 1000);
+  stalled_until_ = std::max(stalled_until_, Now() + micros);
+  database_.Stall(micros, whole);
 }
 
 // ---- liveness
@@ -168,6 +186,7 @@ void Simulation::Watch() {
 bool Simulation::Drained() {
   for (const std::string& queue : plan_.queues) {
     for (const std::string& group : plan_.groups) {
+      if (observer_.LacksGroup(queue, group)) return false;
       for (const LaneView& lane : observer_.Lanes(queue, group)) {
         if (lane.open) return false;
       }
@@ -181,6 +200,7 @@ void Simulation::CheckEnd() {
     const PartitionName& partition = plan_.partitions[i];
     truth_.CheckLog(static_cast<int>(i), observer_.Log(partition.queue, partition.name));
   }
+  truth_.CheckBundles();
   const std::set<std::string> queues(plan_.queues.begin(), plan_.queues.end());
   for (const std::string& group : plan_.groups) truth_.CheckAllSettled(group, queues);
 }
@@ -201,12 +221,17 @@ Summary Simulation::Run() {
       }
     }
   }
+  if (plan_.admin_micros > 0) {
+    admin_ = std::make_unique<Admin>(*this);
+    admin_->Start();
+  }
   Repeat(plan_.weather.cut_every, &Simulation::CutOne);
   Repeat(plan_.weather.mute_every, &Simulation::MuteOne);
   Repeat(plan_.weather.stall_every, &Simulation::StallOne);
   Repeat(plan_.weather.crash_every, &Simulation::Crash);
   Repeat(plan_.weather.kill_every, &Simulation::KillBroker);
   Repeat(plan_.weather.jump_every, &Simulation::JumpClocks);
+  Repeat(plan_.weather.slow_every, &Simulation::SlowDown);
   Watch();
 
   Summary summary;

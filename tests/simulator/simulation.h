@@ -23,6 +23,7 @@
 
 namespace queen::simulator {
 
+class Admin;
 class Producer;
 class Consumer;
 
@@ -51,6 +52,7 @@ class Simulation {
   Wire& wire() { return wire_; }
   History& history() { return history_; }
   Observer& observer() { return observer_; }
+  Database& database() { return database_; }
   // Below `n`.
   uint64_t Draw(uint64_t n) { return random_() % n; }
   bool OneIn(uint64_t n) { return Draw(n) == 0; }
@@ -58,6 +60,10 @@ class Simulation {
   Wire::Address AnyAddress();
   // No more pushes, and nothing is left lying on purpose.
   bool draining() const { return draining_; }
+  // Administration has changed something: who waits may hear of it late.
+  void OnAdministered() { disturbed_at_ = Now(); }
+  // A client was just given messages under a lease.
+  void OnLeaseHeard();
   // Since when this broker is whole and undisturbed; INT64_MAX: it is not.
   int64_t QuietSince(int64_t broker) const;
 
@@ -72,6 +78,7 @@ class Simulation {
   void StallOne();
   void Crash();
   void JumpClocks();
+  void SlowDown();
   void Tell(int64_t from, Peers::Tell tell);
   void Watch();
   bool Drained();
@@ -88,6 +95,7 @@ class Simulation {
   Wire wire_;
   std::vector<std::unique_ptr<Broker>> brokers_;
   int64_t brokers_made_ = 0;
+  std::unique_ptr<Admin> admin_;
   std::vector<std::unique_ptr<Producer>> producers_;
   std::vector<std::unique_ptr<Consumer>> consumers_;
   bool draining_ = false;

@@ -45,12 +45,18 @@ int Truth::Make(int partition, std::string txn) {
 
 void Truth::OnPushSent(int message) {
   ++unheard_pushes_[At(message).partition];
+  if (At(message).sent_at == 0) At(message).sent_at = Now();
   history_.Note(At(message).partition, "push {} {}", message, At(message).txn);
 }
 
 // `message` stands at `seq`.
 void Truth::Place(int message, int64_t seq, const char* told_by) {
   Message& at = At(message);
+  if (at.never) {
+    history_.Fail(at.partition, fmt::format("I11: message {} stands at {}, says the {}, and its "
+                                            "transaction was refused",
+                                            message, seq, told_by));
+  }
   if (at.seq != kUnknown && at.seq != seq) {
     history_.Fail(at.partition, fmt::format("I6: message {} stands at {} and, says the {}, at {}",
                                             message, at.seq, told_by, seq));
@@ -63,6 +69,7 @@ void Truth::Place(int message, int64_t seq, const char* told_by) {
   }
   if (!first) return;
   at.seq = seq;
+  if (at.bundle != kNoBundle) SettleBundle(at.bundle);
   if (at.txn.empty()) return;
   const auto [txn, alone] = queued_txns_.try_emplace({at.partition, at.txn}, message);
   if (!alone && txn->second != message) {
@@ -167,7 +174,14 @@ std::vector<Received> Truth::OnDelivered(const PopCall& call, const sidecar::Pop
     CheckHolder(call, result.lease_id, partition, lane);
     CheckNoneLeftOut(call, partition, lane, got);
     if (call.auto_ack) {
-      for (const Received& received : got) lane.marks[received.seq].settled_at = Now();
+      for (const Received& received : got) {
+        Mark& mark = lane.marks[received.seq];
+        if (lane.moving || call.sent_at <= lane.sought_at) {
+          mark.excused = true;
+        } else {
+          mark.settled_at = Now();
+        }
+      }
     } else {
       Holder holder{result.lease_id, call.sent_at, Now(), 0, {}, false};
       holder.until = call.sent_at + int64_t{call.lease_seconds} * 1'000'000;
@@ -198,7 +212,7 @@ void Truth::CheckHolder(const PopCall& call, const Uuid& lease, int partition, L
 // end tells.
 void Truth::CheckNoneLeftOut(const PopCall& call, int partition, Lane& lane,
                              const std::vector<Received>& got) {
-  if (call.auto_ack) return;
+  if (call.auto_ack || lane.moving || call.sent_at <= lane.sought_at) return;
   const auto& told = told_at_[static_cast<size_t>(partition)];
   const auto settled = [&](int64_t seq) {
     const auto mark = lane.marks.find(seq);
@@ -217,6 +231,8 @@ void Truth::CheckNoneLeftOut(const PopCall& call, int partition, Lane& lane,
     if (next->seq == seq || told_at >= call.sent_at) continue;
     const Mark& mark = lane.marks[seq];
     if (mark.settled_at != kUnknown || mark.maybe > 0 || mark.excused) continue;
+    const auto stands = logs_[static_cast<size_t>(partition)].find(seq);
+    if (MayBeSkipped(lane, stands->second)) continue;
     history_.Fail(partition, fmt::format("I2: {} was given offset {} and not {}, which is open",
                                          call.group, got.back().seq, seq));
   }
@@ -291,7 +307,12 @@ void Truth::OnVerdict(const Said& said, const sidecar::AckOutcome& outcome) {
   }
   const bool settled = said.verdict == sidecar::Verdict::kCompleted ||
                        said.verdict == sidecar::Verdict::kDeadLetter || outcome.dead_lettered;
-  if (settled && mark.settled_at == kUnknown) mark.settled_at = Now();
+  if (!settled || mark.settled_at != kUnknown) return;
+  if (lane.moving || said.sent_at <= lane.sought_at) {
+    mark.excused = true;
+  } else {
+    mark.settled_at = Now();
+  }
 }
 
 void Truth::OnVerdictsOver(const std::vector<Said>& said) {
@@ -307,8 +328,55 @@ bool Truth::IsChanging(const std::string& group, int partition) const {
   return over_at != pops_over_at_.end() && Now() - over_at->second < kGivenBackMicros;
 }
 
+void Truth::OnRenewed(const std::string& group, const Uuid& lease, int partition, int64_t sent_at,
+                      int32_t seconds) {
+  Holder* const holder = HolderOf(LaneOf(group, partition), lease);
+  if (holder == nullptr || holder->released) return;
+  holder->until = std::max(holder->until, sent_at + int64_t{seconds} * 1'000'000);
+}
+
 void Truth::OnGivenBack(const std::string& group, const Uuid& lease, int partition) {
   if (Holder* const holder = HolderOf(LaneOf(group, partition), lease)) holder->released = true;
+}
+
+// ---- transactions
+
+void Truth::OnBundleRefused(const Bundle& bundle, const std::string& why) {
+  for (const int message : bundle.messages) {
+    At(message).never = true;
+    history_.Note(At(message).partition, "the transaction of {} is refused: {}", message, why);
+    if (At(message).seq == kUnknown) continue;
+    history_.Fail(At(message).partition, fmt::format("I11: message {} stands at {}, and its "
+                                                     "transaction was refused",
+                                                     message, At(message).seq));
+  }
+  for (const Said& one : bundle.said) {
+    if (one.may_settle) --LaneOf(one.group, one.message.partition).marks[one.message.seq].maybe;
+  }
+}
+
+void Truth::OnBundleLost(Bundle bundle) {
+  const auto number = static_cast<int>(bundles_.size());
+  bool stored = false;
+  for (const int message : bundle.messages) {
+    history_.Note(At(message).partition, "the transaction of {} is lost", message);
+    At(message).bundle = number;
+    stored |= At(message).seq != kUnknown;
+  }
+  bundles_.push_back(std::move(bundle));
+  if (stored) SettleBundle(number);
+}
+
+// A message of it was seen: so its verdicts have happened as well.
+void Truth::SettleBundle(int bundle) {
+  for (const Said& one : bundles_[static_cast<size_t>(bundle)].said) {
+    Lane& lane = LaneOf(one.group, one.message.partition);
+    Mark& mark = lane.marks[one.message.seq];
+    const bool settles = one.verdict == sidecar::Verdict::kCompleted;
+    if (settles && mark.settled_at == kUnknown && lane.sought_at == kUnknown && !lane.moving) {
+      mark.settled_at = Now();
+    }
+  }
 }
 
 void Truth::OnCrash() {
@@ -316,17 +384,66 @@ void Truth::OnCrash() {
   history_.Note(History::kNowhere, "PostgreSQL crashes");
 }
 
-void Truth::OnSeek(const std::string& queue, const std::string& group) {
+void Truth::OnMoveSent(const Moved& moved) {
   for (size_t partition = 0; partition < partitions_.size(); ++partition) {
-    if (partitions_[partition].queue != queue) continue;
-    Lane& lane = LaneOf(group, static_cast<int>(partition));
-    lane.sought_at = Now();
-    for (const auto& [seq, message] : logs_[partition]) lane.marks[seq].excused = true;
-    history_.Note(static_cast<int>(partition), "{} is moved", group);
+    if (partitions_[partition].queue != moved.queue) continue;
+    LaneOf(moved.group, static_cast<int>(partition)).moving = true;
+    history_.Note(static_cast<int>(partition), "{} is moved to the {}", moved.group,
+                  moved.to_end ? "end" : "begin");
   }
 }
 
+void Truth::OnMoved(const Moved& moved, MoveEnd end) {
+  const bool done = end == MoveEnd::kDone;
+  for (size_t partition = 0; partition < partitions_.size(); ++partition) {
+    if (partitions_[partition].queue != moved.queue) continue;
+    Lane& lane = LaneOf(moved.group, static_cast<int>(partition));
+    lane.moving = false;
+    if (end == MoveEnd::kNothing) continue;
+    lane.sought_at = Now();
+    lane.settled_below = 0;
+    if (moved.to_end) lane.skipped_at = Now();
+    history_.Note(static_cast<int>(partition), "{} {} moved", moved.group, done ? "is" : "may be");
+    const auto& told = told_at_[partition];
+    for (const auto& [seq, message] : logs_[partition]) {
+      Mark& mark = lane.marks[seq];
+      const auto told_at = told.find(seq);
+      const bool before = told_at != told.end() && told_at->second < moved.sent_at;
+      if (!done) {
+        mark.excused = true;
+      } else if (!moved.to_end) {
+        // What was said of it meanwhile may count.
+        mark.excused = mark.maybe > 0 || mark.settled_at >= moved.sent_at;
+        mark.settled_at = kUnknown;
+      } else if (before) {
+        mark.settled_at = Now();
+      } else {
+        mark.excused = true;
+      }
+    }
+  }
+}
+
+bool Truth::WasMovedSince(const std::string& group, int partition, int64_t since) const {
+  const auto lane = lanes_.find({group, partition});
+  if (lane == lanes_.end()) return false;
+  return lane->second.moving || lane->second.sought_at >= since;
+}
+
 // ---- the end
+
+// REQUIRES: every log was checked, so that all messages have their places
+void Truth::CheckBundles() {
+  for (const Bundle& bundle : bundles_) {
+    size_t stored = 0;
+    for (const int message : bundle.messages) stored += At(message).seq != kUnknown ? 1 : 0;
+    if (stored == 0 || stored == bundle.messages.size()) continue;
+    const int first = bundle.messages.front();
+    history_.Fail(At(first).partition,
+                  fmt::format("I11: of the transaction of message {} {} of {} messages are stored",
+                              first, stored, bundle.messages.size()));
+  }
+}
 
 void Truth::CheckLog(int partition, const std::map<int64_t, std::string>& log) {
   int64_t next = 0;
@@ -353,6 +470,7 @@ void Truth::CheckAllSettled(const std::string& group, const std::set<std::string
     for (const auto& [seq, message] : logs_[partition]) {
       const Mark& mark = lane.marks[seq];
       if (mark.settled_at != kUnknown || mark.maybe > 0 || mark.excused) continue;
+      if (MayBeSkipped(lane, message)) continue;
       if (unseen_[group]-- > 0) continue;
       history_.Fail(
           static_cast<int>(partition),

@@ -8,6 +8,7 @@
 //   I4  what was acked `completed` is not delivered again
 //   I5  what was answered `queued` is in the log
 //   I6  one `queued` per transactionId
+//   I11 of a transaction all is there, or nothing
 //   end every message was settled by a client, for every group
 #pragma once
 
@@ -89,17 +90,43 @@ class Truth {
   // Whether the lane may have been changed by something that no client has heard the end of, and
   // no broker, maybe.
   bool IsChanging(const std::string& group, int partition) const;
+  // The lease was renewed for so long, by a call that was sent then.
+  void OnRenewed(const std::string& group, const Uuid& lease, int partition, int64_t sent_at,
+                 int32_t seconds);
   void OnGivenBack(const std::string& group, const Uuid& lease, int partition);
+
+  // ---- transactions (I11)
+
+  // All of it, or nothing.
+  struct Bundle {
+    std::vector<int> messages;
+    std::vector<Said> said;
+    int64_t sent_at = 0;
+  };
+  void OnBundleRefused(const Bundle& bundle, const std::string& why);
+  // No answer came: it may have happened.
+  void OnBundleLost(Bundle bundle);
 
   // ---- what takes rules away for a while
 
   void OnCrash();
-  // Administration moves a group on a queue: what was settled may be delivered again, and what is
-  // open may be skipped.
-  void OnSeek(const std::string& queue, const std::string& group);
+  // Administration moves a group on a queue to the begin or to the end of all its partitions. What
+  // is on its way meanwhile may come before or behind that.
+  struct Moved {
+    std::string queue;
+    std::string group;
+    bool to_end = false;
+    int64_t sent_at = 0;
+  };
+  void OnMoveSent(const Moved& moved);
+  enum class MoveEnd { kNothing, kDone, kUnknown };  // kNothing: there was no such group
+  void OnMoved(const Moved& moved, MoveEnd end);
+  // Whether the lane may have been moved since then.
+  bool WasMovedSince(const std::string& group, int partition, int64_t since) const;
 
   // ---- the end. `log`: all messages of the partition by their offset
 
+  void CheckBundles();
   void CheckLog(int partition, const std::map<int64_t, std::string>& log);
   void CheckAllSettled(const std::string& group, const std::set<std::string>& queues);
 
@@ -108,6 +135,7 @@ class Truth {
 
  private:
   static constexpr int64_t kUnknown = -1;
+  static constexpr int kNoBundle = -1;
 
   struct Message {
     int partition = 0;
@@ -115,6 +143,9 @@ class Truth {
     int64_t seq = kUnknown;
     bool queued = false;  // answered so
     bool refused = false;
+    bool never = false;      // it is known not to be stored
+    int64_t sent_at = 0;     // first
+    int bundle = kNoBundle;  // of those that no answer came to
   };
   // One message for one group.
   struct Mark {
@@ -133,15 +164,21 @@ class Truth {
   };
   struct Lane {
     std::map<int64_t, Mark> marks;
-    std::vector<Holder> holders;  // the last few
-    int64_t sought_at = kUnknown;
-    int64_t settled_below = 0;  // what was told to be below this offset is settled for good
+    std::vector<Holder> holders;    // the last few
+    bool moving = false;            // by administration
+    int64_t sought_at = kUnknown;   // moved at the latest then
+    int64_t skipped_at = kUnknown;  // ... what was sent before then may have been skipped
+    int64_t settled_below = 0;      // what was told to be below this offset is settled for good
   };
 
   Message& At(int message) { return messages_[static_cast<size_t>(message)]; }
   const Message& At(int message) const { return messages_[static_cast<size_t>(message)]; }
   Lane& LaneOf(const std::string& group, int partition) { return lanes_[{group, partition}]; }
   void Place(int message, int64_t seq, const char* told_by);
+  void SettleBundle(int bundle);
+  bool MayBeSkipped(const Lane& lane, int message) const {
+    return lane.skipped_at != kUnknown && At(message).sent_at <= lane.skipped_at;
+  }
   void CheckHolder(const PopCall& call, const Uuid& lease, int partition, Lane& lane);
   void CheckNoneLeftOut(const PopCall& call, int partition, Lane& lane,
                         const std::vector<Received>& got);
@@ -159,6 +196,7 @@ class Truth {
   std::vector<std::map<int64_t, int64_t>> told_at_;  // by partition: offset -> when it was `queued`
   std::map<std::pair<int, std::string>, int> queued_txns_;
   std::map<std::pair<std::string, int>, Lane> lanes_;
+  std::vector<Bundle> bundles_;        // that no answer came to
   std::map<int, int> unheard_pushes_;  // by partition
   std::map<std::pair<std::string, int>, int> unheard_verdicts_;
   std::map<std::string, int64_t> pops_over_at_;

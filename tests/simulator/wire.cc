@@ -125,6 +125,10 @@ void Wire::Renew(Address to, sidecar::RenewRequest request, Done<sidecar::RenewR
   });
 }
 
+void Wire::QueueChanged(Address to, std::string queue) {
+  Send(to, [queue = std::move(queue)](sidecar::Engine& engine) { engine.QueueChanged(queue); });
+}
+
 void Wire::Transaction(Address to, sidecar::TransactionRequest request,
                        Done<sidecar::TransactionResult> done) {
   auto call = Begin<sidecar::TransactionResult>(to.broker, std::move(done));

@@ -41,6 +41,8 @@ class Wire {
   void Transaction(Address to, sidecar::TransactionRequest request,
                    Done<sidecar::TransactionResult> done);
 
+  void QueueChanged(Address to, std::string queue);
+
   void OnBrokerDied(int64_t broker);
 
   int64_t calls() const { return calls_; }

@@ -108,7 +108,7 @@ Task<void> Database::Run(Session& session) {
   Transaction& transaction = *session.transaction;
   try {
     for (const pg::Batch::Execution& execution : session.work->batch.executions()) {
-      const int64_t pause = Draw(0, options_.statement_micros_max);
+      const int64_t pause = AtLeastUntil(statements_from_, Draw(0, options_.statement_micros_max));
       if (pause > 0) co_await transaction.Sleep(pause);
       co_await transaction.NextStatement();
       const Arguments arguments(execution.params);
@@ -140,7 +140,8 @@ Task<void> Database::Commit(Session& session, pg::BatchResult& result) {
   if (transaction.has_xid()) {
     const Lsn lsn = transaction.WriteCommit();
     if (transaction.synchronous()) {
-      const int64_t flush = Draw(options_.flush_micros_min, options_.flush_micros_max);
+      const int64_t flush =
+          AtLeastUntil(flushes_from_, Draw(options_.flush_micros_min, options_.flush_micros_max));
       if (flush > 0) co_await transaction.Sleep(flush);
       log_.Flush(lsn);
       if (options_.standby_micros_max > 0) {
@@ -240,6 +241,16 @@ void Database::CancelStandbyWaits() {
 
 void Database::JumpClock(int64_t micros) {
   transactions_.set_clock_offset_micros(transactions_.clock_offset_micros() + micros);
+}
+
+void Database::Stall(int64_t micros, bool whole) {
+  const int64_t until = scheduler_.NowMicros() + micros;
+  flushes_from_ = std::max(flushes_from_, until);
+  if (whole) statements_from_ = std::max(statements_from_, until);
+}
+
+int64_t Database::AtLeastUntil(int64_t time, int64_t micros) const {
+  return std::max(micros, time - scheduler_.NowMicros());
 }
 
 int64_t Database::ClockMicros() const {

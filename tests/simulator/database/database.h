@@ -72,6 +72,8 @@ class Database {
   // client, though others see it.
   void CancelStandbyWaits();
   void JumpClock(int64_t micros);
+  // For so long no commit is flushed and, `whole`, no statement begins.
+  void Stall(int64_t micros, bool whole);
 
   bool up() const { return up_; }
   int64_t ClockMicros() const;
@@ -106,6 +108,8 @@ class Database {
   void FlushSoon();
   void VacuumSoon();
   int64_t Draw(int64_t low, int64_t high);
+  // So long, and at least until `time`.
+  int64_t AtLeastUntil(int64_t time, int64_t micros) const;
 
   Scheduler& scheduler_;
   const DatabaseOptions options_;
@@ -119,6 +123,8 @@ class Database {
   bool up_ = true;
   bool flush_due_ = false;
   bool vacuum_due_ = false;
+  int64_t statements_from_ = 0;
+  int64_t flushes_from_ = 0;
   Counts counts_;
 };
 
