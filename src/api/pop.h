@@ -8,9 +8,8 @@
 //      for a client that has just left is lost to it (at most once).
 //   3. From 5 s on the 204 leaves 500 ms before the timeout the client named, because some give up
 //      at exactly that moment.
-//   4. A pop whose token is revoked or expires while it waits is ended with 401 (WaitingCallers).
-//   It
-//      is given nothing any more: a lease that is on its way is given back, as in point 2.
+//   4. A pop whose token is revoked or expires while it waits is ended with 401 (WaitingCallers),
+//      and is given nothing any more: a lease on its way is given back, as in point 2.
 //   5. A refusal (4xx) of a pop that would have waited leaves after 1 s: consumers ask again at
 //      once.
 // A pop is never answered 429, which consumers take for the end: it becomes a 503.

@@ -190,10 +190,11 @@ constexpr std::array kSettings = {
             "names that clients without a token reach this broker under, for the Host header: "
             "queen.example.org, .example.org for every name below it, * for any. Addresses, names "
             "without a dot, HOST and the name of the machine need not be named"},
-    Setting{"QUEEN_RATE_REQUESTS", kHttp,
-            IntKind{At<&Config::http, &Http::client_requests_per_second>, 0, 100'000'000},
-            "most requests of one client (the subject of its token, or else an address) in a second; "
-            "more are answered 429, pops 503. 0: no limit"},
+    Setting{
+        "QUEEN_RATE_REQUESTS", kHttp,
+        IntKind{At<&Config::http, &Http::client_requests_per_second>, 0, 100'000'000},
+        "most requests of one client (the subject of its token, or else an address) in a second; "
+        "more are answered 429, pops 503. 0: no limit"},
     Setting{"QUEEN_RATE_BYTES", kHttp,
             SizeKind{At<&Config::http, &Http::client_bytes_per_second>, 0, 1024 * kGiB},
             "most bytes of request bodies of one client in a second, likewise. 0: no limit"},

@@ -1,7 +1,8 @@
 // ClientLimits: how much one client may ask of the broker, so that it cannot starve the others. A
-// client is who the request is from (a subject), or else an address (of IPv6 its /64). Requests and bytes of bodies each have a
-// bucket per client that fills at a rate per second and holds one second's worth; what finds its
-// bucket empty is refused and told when to come again. Connections are counted per address.
+// client is who the request is from (a subject), or else an address (of IPv6 its /64). Requests and
+// bytes of bodies each have a bucket per client that fills at a rate per second and holds one
+// second's worth; what finds its bucket empty is refused and told when to come again. Connections
+// are counted per address.
 //
 // A body larger than what a bucket holds is let in by a full one and leaves it in debt, so that
 // large bodies pass and the rate holds.
