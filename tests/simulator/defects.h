@@ -25,6 +25,10 @@ inline constexpr std::array kDefects{
     std::pair<std::string_view, planted::Defect>{"not-announced", planted::Defect::kNotAnnounced},
     std::pair<std::string_view, planted::Defect>{"generations-kept",
                                                  planted::Defect::kGenerationsKept},
+    std::pair<std::string_view, planted::Defect>{"carried-unproved",
+                                                 planted::Defect::kCarriedUnproved},
+    std::pair<std::string_view, planted::Defect>{"carried-stranded",
+                                                 planted::Defect::kCarriedStranded},
 };
 
 inline std::optional<planted::Defect> DefectNamed(std::string_view name) {
