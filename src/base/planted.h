@@ -22,8 +22,8 @@ enum class Defect {
   kHeldBelieved,     // D4: `held` from memory blocks a partition
   kNotAnnounced,     // D10: what a batch in doubt has stored is not announced
   kGenerationsKept,  // R2: lanes survive a lost connection
-  kCarriedUnproved,  // a lease that an ack or a push carried is believed although it lost
-  kCarriedStranded,  // ... lost, its partition is not tried again
+  kCarriedUnproved,  // what is pushed is given out although the lease beside it lost
+  kCarriedStranded,  // a lease that was carried and lost is forgotten, with its pop
 };
 
 extern Defect g_planted;

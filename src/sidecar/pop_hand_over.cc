@@ -161,9 +161,7 @@ void PopStateMachine::OnCarried(LeaseChunk& leases, size_t place,
                                 const storage::append_lanes::Row& answer) {
   LeaseRow& row = leases.rows[place];
   row.answer.state = LeaseAnswer::State::kLeased;
-  if (!QUEEN_PLANTED(kCarriedUnproved)) {
-    row.answer = AfterAppend(std::move(row.answer), row.outcome, answer, leases.sent_ms);
-  }
+  row.answer = AfterAppend(std::move(row.answer), row.outcome, answer, leases.sent_ms);
   if (row.answer.state == LeaseAnswer::State::kLeased) ++handed_over_;
 }
 
@@ -174,6 +172,12 @@ void PopStateMachine::OnCarried(LeaseChunk& leases, size_t place,
                                 const std::vector<engine::SegmentSpan>& stored) {
   OnCarried(leases, place, answer);
   LeaseRow& row = leases.rows[place];
+  if (QUEEN_PLANTED(kCarriedUnproved)) {
+    row.answer.state = LeaseAnswer::State::kLeased;
+    row.outcome.segments = {stored.front()};
+    row.outcome.cursor = stored.front().base_seq;
+    row.outcome.end = stored.front().end();
+  }
   if (row.answer.state != LeaseAnswer::State::kLeased) return;
   std::vector<engine::SegmentSpan>& segments = row.outcome.segments;
   for (size_t i = 0; i < segments.size(); ++i) {
@@ -192,9 +196,11 @@ void PopStateMachine::OnCarried(LeaseChunk& leases, size_t place,
 
 // A row without an answer has lost.
 void PopStateMachine::EndCarried(const Leases& leases) {
-  for (LeaseRow& row : leases->rows) {
-    const bool lost = row.answer.state == LeaseAnswer::State::kAgain;
-    if (lost && QUEEN_PLANTED(kCarriedStranded)) row.answer.state = LeaseAnswer::State::kEmpty;
+  if (QUEEN_PLANTED(kCarriedStranded)) {
+    std::erase_if(leases->rows, [&](const LeaseRow& row) {
+      const bool lost = row.answer.state != LeaseAnswer::State::kLeased;
+      return lost && std::erase(leases->pops, row.pop) > 0;
+    });
   }
   if (!leases->rows.empty()) FinishLeases(leases);
 }

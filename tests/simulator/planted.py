@@ -20,8 +20,8 @@ DEFECTS = [
     ("nack-lost", 1, []),
     ("duplicate-taken", 1, []),
     ("two-holders", 1, []),
-    ("carried-unproved", 1, []),
-    ("carried-stranded", 1, ["--weather", "bumpy", "--check-ms", "100000", "--patience-ms", "2500"]),
+    ("carried-unproved", 20, []),
+    ("carried-stranded", 5, []),
 ]
 
 
