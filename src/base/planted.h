@@ -24,6 +24,8 @@ enum class Defect {
   kGenerationsKept,  // R2: lanes survive a lost connection
   kGroupOfBefore,    // an ack is judged by a group that was deleted and made again since
   kRefusedInDoubt,   // an ack that may have been applied is answered as refused
+  kCarriedUnproved,  // what is pushed is given out although the lease beside it lost
+  kCarriedStranded,  // a lease that was carried and lost is forgotten, with its pop
 };
 
 extern Defect g_planted;

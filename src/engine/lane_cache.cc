@@ -55,6 +55,12 @@ Lane* LaneCache::Find(const LaneKey& key) {
   return &found->second.lane;
 }
 
+const Lane* LaneCache::Peek(const LaneKey& key) {
+  CatchUp();
+  const auto found = lanes_.find(key);
+  return found == lanes_.end() ? nullptr : &found->second.lane;
+}
+
 void LaneCache::Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t generation) {
   CatchUp();
   if (generation != seen_generation_) return;

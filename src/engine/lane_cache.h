@@ -71,6 +71,8 @@ class LaneCache {
 
   // nullptr: not known. The lane is good until the next call of a method that is not const.
   Lane* Find(const LaneKey& key);
+  // The same for who could do without: it counts for nothing.
+  const Lane* Peek(const LaneKey& key);
   // What load number `load`, begun in `generation`, has told.
   void Put(const LaneKey& key, LoadedLane lane, int64_t load, int64_t generation);
   // What an append begun in `generation` has told of the lane's state. The older of two is not

@@ -113,6 +113,9 @@ constexpr auto kRows = std::to_array<Row>({
      [](const WorkerSnapshot& s) { return s.lane_hits; }},
     {Kind::kCounter, kLanes, kLanesHelp, "result", "miss",
      [](const WorkerSnapshot& s) { return s.lane_misses; }},
+    {Kind::kCounter, "queen_leases_handed_over_total",
+     "Leases that an ack or a push carried to a pop that waited.", "", "",
+     [](const WorkerSnapshot& s) { return s.leases_handed_over; }},
     {Kind::kGauge, "queen_lanes", "Lanes (a group on a partition) in memory.", "", "",
      [](const WorkerSnapshot& s) { return s.lanes; }},
     {Kind::kGauge, "queen_segment_cache_bytes", "Bytes of segments in the cache.", "", "",
@@ -162,6 +165,7 @@ WorkerSnapshot TakeSnapshot(sidecar::Sidecar& sidecar, const http::Counters& cou
   snapshot.lanes = static_cast<int64_t>(sidecar.lanes().size());
   snapshot.lane_hits = sidecar.lanes().hits();
   snapshot.lane_misses = sidecar.lanes().misses();
+  snapshot.leases_handed_over = sidecar.pop().handed_over();
   snapshot.segment_cache_hits = sidecar.cache().hits();
   snapshot.segment_cache_misses = sidecar.cache().misses();
   snapshot.segment_cache_bytes = static_cast<int64_t>(sidecar.cache().bytes());

@@ -30,6 +30,7 @@ struct WorkerSnapshot {
   int64_t lanes = 0;
   int64_t lane_hits = 0;
   int64_t lane_misses = 0;
+  int64_t leases_handed_over = 0;
   int64_t segment_cache_hits = 0;
   int64_t segment_cache_misses = 0;
   int64_t segment_cache_bytes = 0;

@@ -24,13 +24,14 @@ bool IsDoubtful(const std::vector<AckGroup>& groups) {
 }  // namespace
 
 AckQueue::AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-                   engine::LaneCache& lanes, engine::DatabaseClock& clock, const AckLimits& limits,
-                   int64_t broker, Freed freed)
+                   engine::LaneCache& lanes, engine::DatabaseClock& clock, HandOver& hand_over,
+                   const AckLimits& limits, int64_t broker, Freed freed)
     : loop_(loop),
       scheduler_(scheduler),
       delivered_(delivered),
       lanes_(lanes),
       clock_(clock),
+      hand_over_(hand_over),
       limits_(limits),
       broker_(broker),
       freed_(std::move(freed)),
@@ -269,11 +270,33 @@ void AckQueue::SendAppend(const std::shared_ptr<Batch>& batch) {
   for (const Batch::Row& row : batch->rows) {
     for (const AckGroup& group : row.groups) items += static_cast<int64_t>(group.items.size());
   }
+  CarryLeases(*batch);
   batch->sent_ms = loop_.NowMillis();
   scheduler_.Execute(*this, items,
                      pg::Batch(storage::append_lanes::kAckStatement,
                                storage::append_lanes::Encode(batch->appends)),
                      [this, batch](const pg::BatchResult& result) { OnAcked(batch, result); });
+}
+
+// Verdicts that are not repeated after an unknown end carry none: it would never be known what
+// became of it.
+void AckQueue::CarryLeases(Batch& batch) {
+  batch.leases = hand_over_.BeginCarried();
+  int carried = 0;
+  for (Batch::Row& row : batch.rows) {
+    row.lease = -1;
+    if (row.append < 0 || !row.outcome.released || row.groups.front().alone ||
+        !row.key->doubtful.empty() || !IsRepeatable(row.fold)) {
+      continue;
+    }
+    const AckGroup& first = row.groups.front();
+    const uint32_t item = first.items.front();
+    if (hand_over_.CarryWithAck(*batch.leases, first.call->targets[item].queue_name,
+                                first.call->request.items[item].group,
+                                batch.appends.lanes[static_cast<size_t>(row.append)])) {
+      row.lease = carried++;
+    }
+  }
 }
 
 void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
@@ -292,14 +315,31 @@ void AckQueue::OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResul
       const storage::append_lanes::Row& answer = (*appended)[static_cast<size_t>(row.append)];
       AfterAppend(row, answer, loop_.NowMillis() - batch->sent_ms);
       TakeAppended(lanes_, clock_, row.key->lane, answer, batch->generation);
+      if (row.lease >= 0)
+        hand_over_.OnCarried(*batch->leases, static_cast<size_t>(row.lease), answer);
     }
     if (row.again) {
       GoAgain(row);
     } else {
       OnRow(row);
+      GiveBackDoubtful(*row.key);
       Release(*row.key);
     }
   }
+  hand_over_.EndCarried(batch->leases);
+}
+
+// No answer came. What a batch has carried may be stored, or may be yet.
+void AckQueue::DoubtLeases(Batch& batch) {
+  const auto doubtful = hand_over_.DoubtCarried(batch.leases);
+  for (Batch::Row& row : batch.rows) {
+    if (row.lease >= 0) row.key->doubtful.push_back(doubtful[static_cast<size_t>(row.lease)]);
+  }
+}
+
+// The verdicts that carried them have been answered, or nobody asks for them any more.
+void AckQueue::GiveBackDoubtful(Key& key) {
+  for (const DoubtfulLease& lease : std::exchange(key.doubtful, {})) hand_over_.GiveBack(lease);
 }
 
 // What the append says of a row that was decided.
@@ -343,7 +383,7 @@ void AckQueue::OnRow(Batch::Row& row) {
   }
 
   // Told before the callers are answered: who pops next finds the partition free.
-  if (answer.state == AckAnswer::State::kApplied && answer.released) {
+  if (answer.state == AckAnswer::State::kApplied && answer.released && row.lease < 0) {
     TellFreed(row, {.cursor = row.outcome.next.cursor, .ready_in_ms = row.ready_in_ms});
   }
   for (const AckGroup& group : row.groups) {
@@ -388,6 +428,11 @@ void AckQueue::OnFailed(Batch& batch, const pg::BatchResult& result, bool append
   const bool unknown = appended && result.outcome == pg::Outcome::kUnknown;
   const bool may_repeat = result.outcome == pg::Outcome::kUnknown || result.status.retryable();
   if (may_repeat) pause_ms_ = std::min(pause_ms_ * 2, kPauseMaxMs);
+  if (unknown && batch.leases) {
+    DoubtLeases(batch);
+  } else if (batch.leases) {
+    hand_over_.EndCarried(batch.leases);
+  }
   if (!may_repeat && !one_group) {
     log::WarnRarely("PostgreSQL refused a batch of acks; sending them caller by caller",
                     {{"sqlstate", result.sqlstate}, {"error", result.status.message()}});
@@ -471,6 +516,7 @@ void AckQueue::Release(Key& key) {
   key.on_its_way = false;
   DropDecided(key);
   if (key.groups.empty()) {
+    GiveBackDoubtful(key);
     keys_.erase(key.number);
   } else {
     MakeReady(key);

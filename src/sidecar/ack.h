@@ -7,6 +7,7 @@
 // batch is sent caller by caller (I7); after an unknown end completed acks are simply repeated,
 // other verdicts are answered outcome_unknown, because counting a failure twice would be wrong.
 // Either may have ended its lease with nobody told, so the owner of the queue is told to look.
+// An ack that ends a lease carries the next one of its lane to a pop that waits (hand_over.h).
 // What waits for a connection is answered 503 at its deadline; what is in flight is bounded by the
 // connection's own.
 #pragma once
@@ -20,6 +21,7 @@
 #include "engine/verbs.h"
 #include "loop/timer.h"
 #include "sidecar/ack_fold.h"
+#include "sidecar/hand_over.h"
 #include "sidecar/lane_answers.h"
 #include "sidecar/scheduler.h"
 
@@ -39,8 +41,8 @@ class AckQueue final : public Scheduler::Source {
                                     std::string_view group, const LeaseEnd& end)>;
 
   AckQueue(Loop& loop, Scheduler& scheduler, const state::DeliveredIndex& delivered,
-           engine::LaneCache& lanes, engine::DatabaseClock& clock, const AckLimits& limits,
-           int64_t broker, Freed freed);
+           engine::LaneCache& lanes, engine::DatabaseClock& clock, HandOver& hand_over,
+           const AckLimits& limits, int64_t broker, Freed freed);
 
   void Submit(AckRequest request);
   // A connection was lost: what was decided and not sent is decided again.
@@ -59,6 +61,8 @@ class AckQueue final : public Scheduler::Source {
     engine::LaneKey lane;
     std::deque<AckGroup> groups;
     bool on_its_way = false;  // in ready_, in flight or paused
+    // Carried by batches without an answer: given back when it is known what became of those.
+    std::vector<DoubtfulLease> doubtful;
   };
   struct Batch {
     struct Row {
@@ -72,9 +76,11 @@ class AckQueue final : public Scheduler::Source {
       engine::VerdictOutcome outcome;  // kApplied
       int64_t ready_in_ms = 0;         // what the lease leaves may be had then
       int append = -1;                 // its place in `appends`
+      int lease = -1;                  // of the lease that it carries, in `leases`
     };
     std::vector<Row> rows;
     engine::AppendRequest appends;
+    HandOver::Leases leases;
     int64_t generation = 0;  // of the lanes, when they were decided
     int64_t sent_ms = 0;     // the append
   };
@@ -94,6 +100,9 @@ class AckQueue final : public Scheduler::Source {
   void OnLoaded(const std::shared_ptr<Batch>& batch, const std::vector<engine::LaneAsk>& asks,
                 int64_t load, int64_t generation, const pg::BatchResult& result);
   void SendAppend(const std::shared_ptr<Batch>& batch);
+  void CarryLeases(Batch& batch);
+  void DoubtLeases(Batch& batch);
+  void GiveBackDoubtful(Key& key);
   void OnAcked(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
   // `took_ms`: since the append was sent. PostgreSQL has read its clock in that time.
   static void AfterAppend(Batch::Row& row, const storage::append_lanes::Row& appended,
@@ -119,6 +128,7 @@ class AckQueue final : public Scheduler::Source {
   const state::DeliveredIndex& delivered_;
   engine::LaneCache& lanes_;
   engine::DatabaseClock& clock_;
+  HandOver& hand_over_;
   const AckLimits limits_;
   const int64_t broker_;
   Freed freed_;

@@ -4,7 +4,7 @@
 
 #include "base/planted.h"
 #include "sidecar/lane_answers.h"
-#include "sidecar/lease_answer.h"
+#include "sidecar/lease_chunk.h"
 #include "sidecar/pop_state_machine.h"
 #include "storage/procedures.h"
 
@@ -20,32 +20,6 @@ constexpr int64_t kLoadSumMax = 100'000;
 constexpr int64_t kPlantedAheadMicros = 3'600'000'000;
 
 }  // namespace
-
-// One lease call: row i is a candidate of a pop. Where a lane is not known, or is believed to have
-// nothing, it is loaded first; what is decided then is appended, and the append that wins is the
-// lease.
-struct PopStateMachine::LeaseRow {
-  PopPtr pop;
-  engine::LaneKey lane;   // as it was asked with: the group may forget its id meanwhile
-  int64_t changes;        // of the group when this was sent
-  bool doubtful = false;  // the answer is older than what was announced
-  bool load = false;      // to be loaded before it is decided
-  bool gone = false;      // ... and it is not there
-  LeaseAnswer answer{};
-  engine::LeaseOutcome outcome{};
-  int append = -1;  // its place in `appends`
-};
-
-struct PopStateMachine::LeaseChunk {
-  int64_t bytes_max = 0;  // what each of the pops may be given
-  std::vector<PopPtr> pops;
-  std::vector<LeaseRow> rows;
-  engine::AppendRequest appends;
-  int64_t generation = 0;  // of the lanes, when they were decided
-  int64_t sent_ms = 0;     // the last round trip began
-  // The first partition of each pop whose first segment does not fit, and how many bytes it has.
-  std::unordered_map<const Pop*, std::pair<PartitionId, int64_t>> large;
-};
 
 // Not for who has gone, and not while its names are forgotten or pops are paused.
 bool PopStateMachine::MayAsk(const Pop& pop) const {
@@ -69,7 +43,7 @@ void PopStateMachine::StartOver(const PopPtr& pop) {
 }
 
 // What one call takes: its pops may each be given the same number of bytes, and have room for them.
-std::shared_ptr<PopStateMachine::LeaseChunk> PopStateMachine::TakeLeaseChunk() {
+std::shared_ptr<LeaseChunk> PopStateMachine::TakeLeaseChunk() {
   auto chunk = std::make_shared<LeaseChunk>();
   const auto calls = static_cast<size_t>(limits_.leases_in_flight_max - leases_in_flight_);
   const size_t pops_max = std::min((lease_.size() + calls - 1) / calls, limits_.pops_per_batch);
@@ -340,7 +314,7 @@ void PopStateMachine::FailLeases(LeaseChunk& chunk, const pg::BatchResult& resul
 
 // Every row has its answer.
 void PopStateMachine::FinishLeases(const std::shared_ptr<LeaseChunk>& chunk) {
-  --leases_in_flight_;
+  if (!chunk->carried) --leases_in_flight_;
   for (const PopPtr& pop : chunk->pops) {
     pop->in_flight = false;
     pop->doubtful_group_id = 0;
@@ -412,6 +386,7 @@ void PopStateMachine::DoubtLeases(const LeaseChunk& chunk) {
 bool PopStateMachine::EndLeasing(PopGroup& group, PartitionId partition) {
   const int64_t key = KeyOf(partition, group);
   if (leasing_.erase(key) > 0) ++group.claims_ended;
+  with_push_.erase(key);
   OfferSoon(group);
   const bool told = told_.erase(key) > 0;
   if (told) {

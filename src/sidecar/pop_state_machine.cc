@@ -198,9 +198,12 @@ void PopStateMachine::OnPushed(std::string_view queue, std::string_view partitio
   std::vector<std::string_view> served;  // a consumer of this process has it, or will
   if (const auto groups = by_queue_.find(std::string(queue)); groups != by_queue_.end()) {
     for (PopGroup* group : groups->second) {
-      DoubtLease(*group, id);
       Learn(*group, partition, id);
-      group->ring.Push(id);
+      // A lease that is on its way with this very push has heard of it.
+      if (segments.empty() || !with_push_.contains(KeyOf(id, *group))) {
+        DoubtLease(*group, id);
+        group->ring.Push(id);
+      }
       if (IsServedHere(*group, id)) served.push_back(group->name);
     }
   }

@@ -42,6 +42,7 @@
 #include "engine/database_clock.h"
 #include "engine/verbs.h"
 #include "loop/timer.h"
+#include "sidecar/hand_over.h"
 #include "sidecar/lease_returns.h"
 #include "sidecar/lookups.h"
 #include "sidecar/peer_hints.h"
@@ -51,6 +52,8 @@
 #include "sidecar/tail_reader.h"
 
 namespace queen::sidecar {
+
+struct LeaseRow;
 
 struct PopLimits {
   int64_t bytes_max = int64_t{32} << 20;  // of the messages in one pop, but always a segment
@@ -101,7 +104,7 @@ struct TailNews {
   Result<std::vector<QueueNews>> queues;
 };
 
-class PopStateMachine final : public Scheduler::Source {
+class PopStateMachine final : public Scheduler::Source, public HandOver {
  public:
   // New groups are made through `names`. While `replies` (may be null: without limit) is full no
   // pop is begun, and none that waits is tried. `peers` are told who waits here, and what became
@@ -119,6 +122,23 @@ class PopStateMachine final : public Scheduler::Source {
   // Nobody has taken these deliveries to `group`: their leases are given back.
   void GiveBack(const std::string& group, const Uuid& lease_id,
                 const std::vector<Delivery>& deliveries);
+
+  // pop_hand_over.cc
+  Leases BeginCarried() override;
+  bool CarryWithAck(LeaseChunk& leases, std::string_view queue, std::string_view group,
+                    engine::LaneAppend& append) override;
+  std::vector<engine::LaneAppend> CarryWithPush(
+      LeaseChunk& leases, std::string_view queue, PartitionId partition,
+      const std::vector<engine::SegmentSpan>& segments) override;
+  void OnCarried(LeaseChunk& leases, size_t place,
+                 const storage::append_lanes::Row& answer) override;
+  void OnCarried(LeaseChunk& leases, size_t place, const storage::append_lanes::Row& answer,
+                 const std::vector<engine::SegmentSpan>& stored) override;
+  void EndCarried(const Leases& leases) override;
+  std::vector<DoubtfulLease> DoubtCarried(const Leases& leases) override;
+  void GiveBack(const DoubtfulLease& lease) override;
+  // Leases that were carried by an ack or a push, and won.
+  int64_t handed_over() const { return handed_over_; }
 
   // A partition has new messages: `segments`, or it is not known which. The peers are told unless
   // they know it
@@ -178,9 +198,6 @@ class PopStateMachine final : public Scheduler::Source {
   void SendOne() override;
 
  private:
-  struct LeaseChunk;
-  struct LeaseRow;
-
   struct CheckAsk;
   struct CheckCall;
   struct ResolvedPage {
@@ -310,6 +327,11 @@ class PopStateMachine final : public Scheduler::Source {
   bool EndLeasing(PopGroup& group, PartitionId partition);
   void DropClaim(const Pop& pop, PartitionId partition);
   void DropClaims(const Pop& pop);
+  PopPtr NextFor(const PopGroup& group, PartitionId partition) const;
+  bool DecideCarried(Pop& pop, const engine::Progress& progress, const engine::QueueRules& rules,
+                     const engine::LogView& log, engine::LeaseOutcome& outcome) const;
+  void TakeWaiter(LeaseChunk& leases, const PopPtr& pop, const engine::LaneKey& lane,
+                  engine::LeaseOutcome outcome, const std::string& partition_name);
   void Unblock(int64_t key);
   void BeginFetch(const PopPtr& pop);
   void SendFetch();
@@ -377,6 +399,8 @@ class PopStateMachine final : public Scheduler::Source {
   std::unordered_set<int64_t> leasing_;
   std::unordered_set<int64_t> announced_;  // of those, made ready since: the answer may be too old
   std::unordered_set<int64_t> told_;       // of those, changed elsewhere since: as well
+  std::unordered_set<int64_t> with_push_;  // of those, with a push that they are to be given
+  int64_t handed_over_ = 0;
   uint32_t groups_made_ = 0;
   std::unordered_map<int64_t, std::deque<PopPtr>> blocked_;  // behind one of them, or a release
   PopDeadlines deadlines_;

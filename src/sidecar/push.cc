@@ -23,8 +23,9 @@ size_t BytesOf(const PushItem& item) {
 
 PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, Lookups& fills,
                      UntimedRoom& room, SegmentCache& cache, state::QueueCapacity& capacity,
-                     const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
-                     Announce announce, Born born, PushDetour detour)
+                     const storage::PayloadCipher& cipher, engine::LaneCache& lanes,
+                     engine::DatabaseClock& clock, HandOver& hand_over, const PushLimits& limits,
+                     int64_t broker, Announce announce, Born born, PushDetour detour)
     : loop_(loop),
       scheduler_(scheduler),
       names_(names),
@@ -32,6 +33,9 @@ PushQueue::PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, Lookups& 
       cache_(cache),
       capacity_(capacity),
       cipher_(cipher),
+      lanes_(lanes),
+      clock_(clock),
+      hand_over_(hand_over),
       limits_(limits),
       broker_(broker),
       announce_(std::move(announce)),
@@ -346,10 +350,16 @@ void PushQueue::SendBatch() {
       batch->segments.emplace_back(p, s);
     }
   }
-  pg::Batch statements =
-      BeginBatch(std::any_of(batch->parts.begin(), batch->parts.end(),
-                             [](const Batch::Part& part) { return HasReplays(part.work.groups); }));
-  statements.Add(storage::kPushMessages, std::move(params).Take(broker_, batch->n));
+  const bool replays =
+      std::any_of(batch->parts.begin(), batch->parts.end(),
+                  [](const Batch::Part& part) { return HasReplays(part.work.groups); });
+  if (!replays && !batch->parts.back().work.groups.back().alone) CarryLeases(*batch);
+  pg::Batch statements = BeginBatch(replays);
+  pg::Params values = std::move(params).Take(broker_, batch->n, 16);
+  if (!batch->carried.empty()) storage::push_and_lease::AddLeases(batch->carried, values);
+  statements.Add(
+      batch->carried.empty() ? storage::kPushMessages : storage::push_and_lease::kStatement,
+      std::move(values));
   scheduler_.Execute(*this, batch->items, std::move(statements),
                      [this, batch](const pg::BatchResult& result) { OnPushed(batch, result); });
 }
@@ -359,14 +369,16 @@ void PushQueue::SendBatch() {
 void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result) {
   switch (result.outcome) {
     case pg::Outcome::kSuccess:
-      OnAnswered(*batch, result.rows.back());
+      OnStored(batch, result.rows.back());
       return;
     case pg::Outcome::kUnknown:
       log::WarnRarely("a push batch ended without an answer; asking whether it committed",
                       {{"batch", batch->n}, {"items", batch->items}});
+      DoubtLeases(*batch);
       AskWhetherCommitted(batch);
       return;
     case pg::Outcome::kFailure:
+      EndLeases(*batch);
       if (result.status.retryable()) {
         GoAgain(*batch);
       } else {
@@ -376,11 +388,11 @@ void PushQueue::OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchRes
   }
 }
 
-void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows) {
+void PushQueue::OnAnswered(Batch& batch, const pg::Rows& rows, int rows_end) {
   std::vector<std::string_view> trouble(
       batch.parts.size());                             // busy, gone, stale or again, per part
   std::vector<bool> found(batch.parts.size(), false);  // duplicates, per part
-  for (int row = 0; row < rows.rows(); ++row) {
+  for (int row = 0; row < rows_end; ++row) {
     const auto [p, s] = batch.segments[static_cast<size_t>(rows.Int4(row, 0)) - 1];
     PushWork& work = batch.parts[p].work;
     PushSegment& segment = work.segments[s];
@@ -441,13 +453,7 @@ void PushQueue::FinishPartition(Partition& partition, PushWork& work) {
     Decide(line, {PushOutcome::Status::kDuplicate, work.IdOfLine(first), {}});
   }
   partition.pause_ms = 0;
-  std::vector<engine::SegmentSpan> stored;
-  for (const PushSegment& pushed : work.segments) {
-    const storage::Segment& segment = *pushed.segment;
-    stored.push_back({segment.base_seq, segment.count, segment.created_micros,
-                      static_cast<int64_t>(segment.bytes())});
-  }
-  announce_(partition.queue, partition.name, *partition.id, stored);
+  announce_(partition.queue, partition.name, *partition.id, SpansOf(work));
   BecomeIdle(partition);
 }
 

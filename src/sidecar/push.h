@@ -19,6 +19,8 @@
 //   unknown      PostgreSQL is asked whether the batch committed; only then are its items answered
 //                or sent again (push_doubt.cc)
 //
+// A batch carries the leases of pops that wait for what it pushes (hand_over.h, push_leases.cc).
+//
 // When PostgreSQL is away, or a partition has messages in the file buffer, items take the way
 // around through that buffer (push_detour.cc).
 #pragma once
@@ -32,8 +34,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/database_clock.h"
 #include "engine/lane.h"
 #include "loop/timer.h"
+#include "sidecar/hand_over.h"
 #include "sidecar/lookups.h"
 #include "sidecar/push_batch.h"
 #include "sidecar/push_buffer.h"
@@ -41,6 +45,7 @@
 #include "sidecar/segment_cache.h"
 #include "sidecar/untimed_keeper.h"
 #include "state/queue_capacity.h"
+#include "storage/calls/push_and_lease.h"
 
 namespace queen::sidecar {
 
@@ -77,8 +82,9 @@ class PushQueue final : public Scheduler::Source {
   // process.
   PushQueue(Loop& loop, Scheduler& scheduler, Lookups& names, Lookups& fills, UntimedRoom& room,
             SegmentCache& cache, state::QueueCapacity& capacity,
-            const storage::PayloadCipher& cipher, const PushLimits& limits, int64_t broker,
-            Announce announce, Born born, PushDetour detour = {});
+            const storage::PayloadCipher& cipher, engine::LaneCache& lanes,
+            engine::DatabaseClock& clock, HandOver& hand_over, const PushLimits& limits,
+            int64_t broker, Announce announce, Born born, PushDetour detour = {});
 
   void Submit(PushRequest request);
 
@@ -130,6 +136,11 @@ class PushQueue final : public Scheduler::Source {
     int64_t items = 0;
     size_t bytes = 0;
     bool asking = false;
+    HandOver::Leases leases;
+    std::vector<storage::push_and_lease::Lease> carried;
+    std::vector<size_t> carried_parts;    // whose segments they are on
+    int64_t generation = 0;               // of the lanes, when they were decided
+    std::vector<DoubtfulLease> doubtful;  // they were carried, and no answer came
   };
 
   void RefuseWhatIsTooMuch(PushCall& call);
@@ -146,11 +157,19 @@ class PushQueue final : public Scheduler::Source {
   static std::pair<int64_t, int64_t> KnownRange(const Partition& partition,
                                                 const PushSegment& segment);
   void OnPushed(const std::shared_ptr<Batch>& batch, const pg::BatchResult& result);
-  void OnAnswered(Batch& batch, const pg::Rows& rows);
+  void OnAnswered(Batch& batch, const pg::Rows& rows, int rows_end);
   void FinishPartition(Partition& partition, PushWork& work);
   void SwitchEncryption(Partition& partition, PushWork& work);
   void OnRefused(Batch& batch, const pg::BatchResult& result);
   void GoAgain(Batch& batch);
+
+  // push_leases.cc
+  void CarryLeases(Batch& batch);
+  void OnStored(const std::shared_ptr<Batch>& batch, const pg::Rows& rows);
+  void EndLeases(const Batch& batch);
+  void DoubtLeases(Batch& batch);
+  void GiveBackDoubtful(Batch& batch);
+  static std::vector<engine::SegmentSpan> SpansOf(const PushWork& work);
 
   // push_names.cc
   void SendFind();
@@ -206,6 +225,9 @@ class PushQueue final : public Scheduler::Source {
   SegmentCache& cache_;
   state::QueueCapacity& capacity_;
   const storage::PayloadCipher& cipher_;
+  engine::LaneCache& lanes_;
+  engine::DatabaseClock& clock_;
+  HandOver& hand_over_;
   const PushLimits limits_;
   const int64_t broker_;
   Announce announce_;

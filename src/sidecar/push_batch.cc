@@ -200,8 +200,8 @@ void PushParams::TakeSegments(pg::Params& params) {
   params.Add(std::move(time_mins_)).Add(std::move(time_maxs_)).Add(std::move(untimed_));
 }
 
-pg::Params PushParams::Take(int64_t broker, int64_t n) && {
-  pg::Params params(17);
+pg::Params PushParams::Take(int64_t broker, int64_t n, size_t more) && {
+  pg::Params params(17 + more);
   params.Int8(broker).Int8(n).Bool(false);
   TakeSegments(params);
   params.Add(std::move(known_froms_)).Add(std::move(known_tos_)).Add(std::move(encrypted_));

@@ -78,7 +78,8 @@ class PushParams {
   explicit PushParams(size_t segments);
   // `known` is what the caller has compared with; an empty memory covers nothing.
   void Add(PartitionId partition, const PushSegment& segment, int64_t known_from, int64_t known_to);
-  pg::Params Take(int64_t broker, int64_t n) &&;
+  // `more`: room for as many parameters behind them.
+  pg::Params Take(int64_t broker, int64_t n, size_t more = 0) &&;
   // Only what describes the segments, from partitions to untimed: ten parameters.
   void TakeSegments(pg::Params& params);
   pg::BoolArray TakeEncrypted() { return std::move(encrypted_); }

@@ -53,6 +53,7 @@ void PushQueue::OnCommitKnown(const std::shared_ptr<Batch>& batch, const pg::Bat
 // What it stored is found again as duplicates of itself, which is only certain for items with a
 // transactionId; the places of the others are in the row.
 void PushQueue::OnCommitted(Batch& batch, const pg::Rows& rows) {
+  GiveBackDoubtful(batch);
   const std::vector<int32_t> partitions = rows.Int4Array(0, 1);
   const std::vector<int64_t> base_seqs = rows.Int8Array(0, 2);
   pg::ArrayReader times = rows.Array(0, 3);
@@ -133,6 +134,7 @@ void PushQueue::DropDecided(Batch& batch) {
     return !open;
   });
   for (Partition* partition : free) BecomeIdle(*partition);
+  if (batch.parts.empty()) GiveBackDoubtful(batch);
 }
 
 }  // namespace queen::sidecar

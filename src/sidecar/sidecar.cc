@@ -34,7 +34,7 @@ Sidecar::Sidecar(Loop& loop, std::unique_ptr<pg::Storage> storage, const Sidecar
       lanes_(generation_, options.lanes_max, options.lane_segments_max),
       push_(
           loop, scheduler_, names_, fills_, options.room != nullptr ? *options.room : own_room_,
-          cache_, capacity, cipher, options.push, options.broker,
+          cache_, capacity, cipher, lanes_, clock_, pop_, options.push, options.broker,
           [&notices](std::string_view queue, std::string_view partition, PartitionId id,
                      const std::vector<engine::SegmentSpan>& segments) {
             notices.Pushed(queue, partition, id, segments);
@@ -43,7 +43,7 @@ Sidecar::Sidecar(Loop& loop, std::unique_ptr<pg::Storage> storage, const Sidecar
           PushDetour{options.buffer, [this] { return DatabaseAway(); }}),
       pop_(loop, scheduler_, names_, cache_, lanes_, clock_, options.pop, options.broker,
            options.own, options.replies, options.peers),
-      ack_(loop, scheduler_, delivered, lanes_, clock_, options.ack, options.broker,
+      ack_(loop, scheduler_, delivered, lanes_, clock_, pop_, options.ack, options.broker,
            [&notices](const state::AckTarget& target, PartitionId partition, std::string_view group,
                       const LeaseEnd& end) {
              notices.Freed(target.queue_name, target.partition_name, partition, group, end);

@@ -127,4 +127,8 @@ RULES = (
     Rule('gone_is_passed_over', 'A leased segment that is gone is not answered as empty, and its lease does not stay.',
          (Edit('src/sidecar/pop_fetch.cc', '    GoOnWithout(pop);\n  } else {', '    Finish(pop, PopState::kEmpty, PopResult{});\n  } else {'),),
          ('tests/e2e/test_retention.py::test_what_is_gone_when_it_is_to_be_read_is_passed_over',), 'JSONDecodeError'),
+
+    Rule('carried_lease_not_automatic', 'An automatic ack does not go with a push or an ack.',
+         (Edit('src/sidecar/pop_hand_over.cc', 'takes = !pop->request.auto_ack && ', 'takes = '),),
+         ('tests/e2e/test_hand_over.py::test_an_automatic_ack_is_not_carried',), 'assert'),
 )

@@ -28,6 +28,10 @@ RULES = (
                '(SELECT r.ctid FROM queen.progress r WHERE r.partition_id = k.partition_id AND r.group_id = k.group_id'
                ' AND r.epoch = k.epoch) AS place FROM key k'),), ('contract/sweeps',), '30 epochs removed'),
 
+    Rule('carried_lease_compares_place', 'A lease that goes with a push is about the segments really stored.',
+         (Edit('sql/procedures/push_and_lease.sql', 'CASE WHEN v_bases[p_firsts[i]] = p_log_ends[i] THEN NULL ELSE -1 END', 'NULL'),),
+         ('contract/push_and_lease',), 'Assert|assertion failed'),
+
     Rule('fold_acks', 'One call changes a (partition, group) once; a second row of it is asked to come again.',
          (Edit(ACK, 'a.live AND a.valid AND a.copy = 1, ', 'a.live AND a.valid, '),
           Edit(ACK, "WHEN j.copy > 1 THEN 'again' ", '')),

@@ -29,6 +29,10 @@ inline constexpr std::array kDefects{
                                                  planted::Defect::kGroupOfBefore},
     std::pair<std::string_view, planted::Defect>{"refused-in-doubt",
                                                  planted::Defect::kRefusedInDoubt},
+    std::pair<std::string_view, planted::Defect>{"carried-unproved",
+                                                 planted::Defect::kCarriedUnproved},
+    std::pair<std::string_view, planted::Defect>{"carried-stranded",
+                                                 planted::Defect::kCarriedStranded},
 };
 
 inline std::optional<planted::Defect> DefectNamed(std::string_view name) {

@@ -28,6 +28,8 @@ DEFECTS = [
     ("generations-kept", 81, ["--weather", "stormy"]),
     ("group-of-before", 38276710, []),
     ("refused-in-doubt", 183, ["--weather", "stormy", "--pace", "waiting"]),
+    ("carried-unproved", 20, []),
+    ("carried-stranded", 5, []),
 ]
 
 

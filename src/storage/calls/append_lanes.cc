@@ -35,13 +35,6 @@ constexpr std::array<std::pair<std::string_view, AppendState>, 8> kStates{{
     {"busy", AppendState::kBusy},
 }};
 
-std::optional<AppendState> StateOf(std::string_view name) {
-  for (const auto& [known, state] : kStates) {
-    if (known == name) return state;
-  }
-  return std::nullopt;
-}
-
 // Which lanes, and what is compared.
 void AddConditions(const std::vector<LaneAppend>& lanes, pg::Params& params) {
   const size_t count = lanes.size();
@@ -208,6 +201,13 @@ const pg::Statement kLeaseStatement{"append_leases", SqlOf("leases"), kParameter
 const pg::Statement kAckStatement{"append_verdicts", SqlOf("verdicts"), kParameterTypes};
 const pg::Statement kReturnStatement{"append_returns", SqlOf("returns"), kParameterTypes};
 
+std::optional<AppendState> StateNamed(std::string_view name) {
+  for (const auto& [known, state] : kStates) {
+    if (known == name) return state;
+  }
+  return std::nullopt;
+}
+
 pg::Params Encode(const engine::AppendRequest& request) {
   pg::Params params(kParameterTypes.size());
   request.broker ? params.Int8(*request.broker) : params.Null(oid::kInt8);
@@ -228,7 +228,7 @@ Result<std::vector<Row>> Decode(const pg::Rows& rows) {
   for (int row = 0; row < rows.rows(); ++row) {
     Row& lane = lanes[static_cast<size_t>(row)];
     lane.index = static_cast<size_t>(rows.Int4(row, kOrdinal) - 1);
-    const auto state = StateOf(rows.Text(row, kState));
+    const auto state = StateNamed(rows.Text(row, kState));
     if (!state) {
       return Status(Code::kInternal,
                     fmt::format("{} answered the unknown state {}", kName, rows.Text(row, kState)));

@@ -26,6 +26,9 @@ extern const pg::Statement kLeaseStatement;
 extern const pg::Statement kAckStatement;
 extern const pg::Statement kReturnStatement;
 
+// nullopt: no state has this name.
+std::optional<AppendState> StateNamed(std::string_view name);
+
 pg::Params Encode(const engine::AppendRequest& request);
 // A row for each lane of the request.
 Result<std::vector<Row>> Decode(const pg::Rows& rows);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "simulator/database/procedures/append.h"
 #include "simulator/database/procedures/lane.h"
 #include "simulator/database/procedures/ledger.h"
 #include "simulator/database/procedures/log.h"
@@ -9,20 +10,6 @@
 
 namespace queen::simulator {
 namespace {
-
-// One row of the arrays.
-struct Append {
-  LaneId lane;
-  int32_t queue_id = 0;
-  int64_t version = 0;
-  int64_t prev_epoch = 0;
-  int64_t prev_stamp = 0;
-  std::optional<int64_t> not_before;
-  bool held = false;
-  std::optional<int64_t> log_end;
-  ProgressRow next;
-  bool frees = false;
-};
 
 // An array literal such as '{7,9}'.
 template <typename T>
@@ -170,16 +157,9 @@ std::vector<DeadMessage> ReadDead(const Arguments& in, const std::vector<Append>
 
 }  // namespace
 
-Task<pg::Rows> AppendLanes(Call& call) {
-  Transaction& transaction = call.transaction;
-  Catalog& catalog = call.catalog;
-  const auto broker = call.arguments.Int8(1);
-  const auto n = call.arguments.Int8(2);
-  const bool sync = call.arguments.Bool(3).value_or(true);
-  const int64_t now = transaction.Now();
-  if (!sync) transaction.set_asynchronous();
-  const std::vector<Append> appends = ReadAppends(call.arguments, now);
-
+Task<std::vector<AppendedRow>> AppendRows(Transaction& transaction, Catalog& catalog,
+                                          const std::vector<Append>& appends, int64_t now,
+                                          int& inserted_count) {
   co_await transaction.NextStatement();
   std::vector<size_t> order;
   for (size_t i = 0; i < appends.size(); ++i) {
@@ -194,36 +174,53 @@ Task<pg::Rows> AppendLanes(Call& call) {
   }
 
   co_await transaction.NextStatement();
+  std::vector<AppendedRow> rows(appends.size());
+  size_t won = 0;
+  for (size_t i = 0; i < appends.size(); ++i) {
+    const auto [newest, row] = NewestProgress(transaction, catalog, appends[i].lane);
+    rows[i].state = StateOfLane(transaction, catalog, appends[i], newest, row, now);
+    if (row != nullptr) rows[i].newest.emplace(newest->epoch, *row);
+    if (rows[i].won()) ++won;
+  }
+
+  if (inserted.size() > won) {
+    co_await transaction.NextStatement();
+    for (const size_t i : inserted) {  // below the newest, where nobody may find them
+      if (rows[i].won()) continue;
+      const ProgressKey key{appends[i].lane, appends[i].prev_epoch + 1};
+      (void)co_await catalog.progress.Delete(transaction, key);
+    }
+  }
+  inserted_count = static_cast<int>(inserted.size());
+  co_return rows;
+}
+
+Task<pg::Rows> AppendLanes(Call& call) {
+  Transaction& transaction = call.transaction;
+  Catalog& catalog = call.catalog;
+  const auto broker = call.arguments.Int8(1);
+  const auto n = call.arguments.Int8(2);
+  const bool sync = call.arguments.Bool(3).value_or(true);
+  const int64_t now = transaction.Now();
+  if (!sync) transaction.set_asynchronous();
+  const std::vector<Append> appends = ReadAppends(call.arguments, now);
+  int inserted = 0;
+  const std::vector<AppendedRow> rows =
+      co_await AppendRows(transaction, catalog, appends, now, inserted);
+
   std::vector<AnswerColumn> columns{{"ordinal", oid::kInt4}, {"state", oid::kText}};
   AddProgressColumns(columns);
-  const size_t progress_columns = columns.size() - 2;
   columns.push_back({"now", oid::kTimestampTz});
   Answer answer(std::move(columns));
   std::vector<bool> won(appends.size());
   std::vector<int32_t> freed;
   for (size_t i = 0; i < appends.size(); ++i) {
-    const Append& append = appends[i];
-    const auto [newest, row] = NewestProgress(transaction, catalog, append.lane);
-    const std::string_view state = StateOfLane(transaction, catalog, append, newest, row, now);
-    won[i] = state == "won";
-    if (won[i] && append.frees) freed.push_back(append.lane.partition_id);
-    answer.Int4(static_cast<int32_t>(i + 1)).Text(state);
-    if (row != nullptr) {
-      AddProgress(answer, newest->epoch, *row);
-    } else {
-      for (size_t column = 0; column < progress_columns; ++column) answer.Null();
-    }
-    answer.Time(now);
+    won[i] = rows[i].won();
+    if (won[i] && appends[i].frees) freed.push_back(appends[i].lane.partition_id);
+    answer.Int4(static_cast<int32_t>(i + 1)).Text(rows[i].state);
+    AddAppended(answer, rows[i], now);
   }
 
-  if (inserted.size() > static_cast<size_t>(std::count(won.begin(), won.end(), true))) {
-    co_await transaction.NextStatement();
-    for (const size_t i : inserted) {  // below the newest, where nobody may find them
-      if (won[i]) continue;
-      const ProgressKey key{appends[i].lane, appends[i].prev_epoch + 1};
-      (void)co_await catalog.progress.Delete(transaction, key);
-    }
-  }
   std::vector<DeadMessage> dead = ReadDead(call.arguments, appends, won);
   if (!dead.empty()) co_await InsertDeadLetters(transaction, catalog, std::move(dead));
 
@@ -233,7 +230,7 @@ Task<pg::Rows> AppendLanes(Call& call) {
     co_await NoteBatch(transaction, catalog, key, std::move(freed), {});
   } else if (!freed.empty()) {
     co_await Announce(transaction, catalog, std::move(freed), broker.value_or(0));
-  } else if (sync && inserted.empty()) {
+  } else if (sync && inserted == 0) {
     AwaitStandby(transaction);
   }
   co_return std::move(answer).Take();

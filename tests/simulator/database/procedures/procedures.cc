@@ -41,6 +41,7 @@ const std::map<std::string_view, Procedure>& Procedures() {
       {"load_lanes", LoadLanes},
       {"pop_sm_fetch", FetchSegments},
       {"pop_sm_resolve", ResolvePops},
+      {"push_and_lease", PushAndLease},
       {"push_messages", PushMessages},
       {"renew_lease", RenewLease},
       {"require_database", RequireDatabase},

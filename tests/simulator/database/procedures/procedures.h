@@ -38,6 +38,7 @@ Task<pg::Rows> RequireDatabase(Call& call);
 
 // ---- the log
 Task<pg::Rows> PushMessages(Call& call);
+Task<pg::Rows> PushAndLease(Call& call);
 Task<pg::Rows> LoadIds(Call& call);
 Task<pg::Rows> IndexUntimed(Call& call);
 Task<pg::Rows> ResolveBatch(Call& call);

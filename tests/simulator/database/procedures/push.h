@@ -34,6 +34,9 @@ struct PushRequest {
   bool known_untimed = false;
 };
 
+// The first 17 parameters of a call.
+PushRequest ReadPushRequest(const Arguments& in);
+
 struct PushedRow {
   int32_t ordinal = 0;
   std::string status;

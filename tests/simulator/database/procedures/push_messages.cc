@@ -190,8 +190,7 @@ Task<std::vector<PushedRow>> Push(Transaction& writer, Catalog& catalog,
   co_return rows;
 }
 
-Task<pg::Rows> PushMessages(Call& call) {
-  const Arguments& in = call.arguments;
+PushRequest ReadPushRequest(const Arguments& in) {
   PushRequest request;
   request.broker = in.Int8(1);
   request.n = in.Int8(2);
@@ -210,6 +209,11 @@ Task<pg::Rows> PushMessages(Call& call) {
   request.known_tos = in.Int8s(15);
   request.encrypted = in.Bools(16);
   request.known_untimed = in.Bool(17).value_or(false);
+  return request;
+}
+
+Task<pg::Rows> PushMessages(Call& call) {
+  const PushRequest request = ReadPushRequest(call.arguments);
   const std::vector<PushedRow> rows = co_await Push(call.transaction, call.catalog, request);
   Answer answer({{"ordinal", oid::kInt4},
                  {"status", oid::kText},

@@ -64,6 +64,7 @@ void RandomCalls::CallOne() {
       {4, &RandomCalls::EnsureGroups},
       {2, &RandomCalls::FindFamily},
       {20, &RandomCalls::Push},
+      {12, &RandomCalls::PushAndLease},
       {2, &RandomCalls::LoadIds},
       {2, &RandomCalls::IndexUntimed},
       {1, &RandomCalls::Heartbeat},

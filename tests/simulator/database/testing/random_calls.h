@@ -44,6 +44,7 @@ class RandomCalls {
   void EnsureGroups();
   void FindFamily();
   void Push();
+  void PushAndLease();
   void LoadIds();
   void IndexUntimed();
   void Heartbeat();

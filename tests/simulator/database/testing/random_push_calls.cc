@@ -1,10 +1,12 @@
 // Pushes and transactions of RandomCalls.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "simulator/database/testing/random_calls.h"
+#include "storage/calls/push_and_lease.h"
 #include "storage/procedures.h"
 #include "storage/txn_time.h"
 
@@ -122,6 +124,65 @@ void RandomCalls::Push() {
     if (rows.Text(row, 1) != "queued") continue;
     const auto place = static_cast<size_t>(rows.Int4(row, 0) - 1);
     bases_.emplace_back(segments[place].partition, rows.Int8(row, 2));
+  }
+}
+
+// A segment to the partition of each of some lanes, and a lease on what is pushed there.
+void RandomCalls::PushAndLease() {
+  if (lanes_.empty()) return LoadLanes();
+  std::vector<Segment> segments = RandomSegments(false);
+  std::vector<storage::push_and_lease::Lease> real;
+  std::vector<storage::push_and_lease::Lease> simulated;
+  std::set<std::pair<int32_t, int32_t>> taken;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const size_t back = Chance(70) ? 1 : static_cast<size_t>(Between(1, 10));
+    const Lane& lane = lanes_[lanes_.size() - std::min(back, lanes_.size())];
+    const bool first = std::none_of(
+        segments.begin(), segments.begin() + static_cast<int64_t>(i),
+        [&](const Segment& other) { return other.partition == lane.key.partition.value; });
+    if (!first || !taken.emplace(lane.key.partition.value, lane.key.group.value).second) continue;
+    segments[i].partition = lane.key.partition.value;
+    engine::LaneAppend append = RandomAppend(lane);
+    engine::Progress next;
+    next.stamp = append.next.stamp;
+    next.cursor = lane.real.log.end;
+    next.deliveries = append.next.deliveries;
+    next.lease = engine::Lease{LeaseId(), 0, next.cursor + 1, 30};
+    append.next = next;
+    append.lease_ms = 30'000;
+    append.log_end = lane.real.log.end;
+    real.push_back({append, static_cast<int32_t>(i)});
+    append.prev_stamp = lane.simulated.progress.stamp;
+    simulated.push_back({append, static_cast<int32_t>(i)});
+  }
+  if (real.empty()) return;
+  const int64_t broker = Between(1, 2);
+  const int64_t n = ++batches_;
+  const auto params_with = [&](const std::vector<storage::push_and_lease::Lease>& leases) {
+    pg::Params params(33);
+    params.Int8(broker).Int8(n);
+    AddSegments(segments, false, 0, params, false);
+    params.Null(pg::oid::kBoolArray).Bool(false);
+    storage::push_and_lease::AddLeases(leases, params);
+    return params;
+  };
+  const auto answers =
+      Call(storage::push_and_lease::kStatement, params_with(real), params_with(simulated));
+  if (!answers.ok()) return;
+  const auto real_rows = storage::push_and_lease::Decode(answers.real.rows[0]);
+  const auto simulated_rows = storage::push_and_lease::Decode(answers.simulated.rows[0]);
+  ASSERT_TRUE(real_rows.ok() && simulated_rows.ok());
+  ASSERT_EQ(real_rows->leases.size(), simulated_rows->leases.size());
+  for (size_t i = 0; i < real_rows->leases.size(); ++i) {
+    const auto& newest = real_rows->leases[i].newest;
+    const auto& other = simulated_rows->leases[i].newest;
+    if (!newest || !other) continue;
+    const engine::LaneKey key = real[real_rows->leases[i].index].append.key;
+    Lane next = *std::find_if(lanes_.rbegin(), lanes_.rend(),
+                              [&](const Lane& lane) { return lane.key == key; });
+    next.real.progress = *newest;
+    next.simulated.progress = *other;
+    lanes_.push_back(std::move(next));
   }
 }
 
