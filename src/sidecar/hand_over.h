@@ -2,13 +2,11 @@
 // 0010-hand-over.md). The pop is answered with the commit that it waited for anyway, and PostgreSQL
 // is called once instead of twice.
 //
-//   what carries it   goes on as without it, whatever becomes of the lease
-//   the lease         is decided from the lane as it will be; it counts if its append wins. Lost,
-//   its
-//                     pop goes back to where it stood and asks by itself
-//   in doubt          (no answer came) the pop waits again under another lease id. The lease is
-//   given
-//                     back when it is known whether what carried it was stored
+// What carries a lease goes on as without it, whatever becomes of the lease.
+// The lease is decided from the lane as it will be. It counts if its append wins; if that loses,
+// the pop goes back to where it stood and asks by itself. If no answer comes, the pop waits again
+// under another lease id. The lease is given back when it is known whether what carried it was
+// stored.
 //
 // An automatic ack is never carried: what it settles must have been given out.
 #pragma once
