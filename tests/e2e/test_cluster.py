@@ -345,7 +345,7 @@ def test_forged_replayed_and_broken_packets_are_counted_and_dropped(two, queue):
     for why, data in [
             ("forged", udp.packet(on, secret="guessed")),
             ("forged", recorded[-1][:-1]),
-            ("forged", recorded[-1][:40] + b"\0" + recorded[-1][41:]),
+            ("forged", recorded[-1][:40] + bytes([recorded[-1][40] ^ 1]) + recorded[-1][41:]),
             ("truncated", recorded[-1][:30]),
             ("truncated", b"QNP\1"),
             ("malformed", b""),
