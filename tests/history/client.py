@@ -3,7 +3,6 @@
 import http.client
 import json
 import random
-import select
 import socket
 import time
 import urllib.parse
@@ -61,11 +60,16 @@ class Client:
         given = {name: value for name, value in options.items() if value is not None}
         return self.request("GET", f"{path}?{urllib.parse.urlencode(given)}")
 
-    def close_if_ended(self):
-        """Does so if the broker has ended the connection since the last reply."""
-        sock = self._connection and self._connection.sock
-        if sock and select.select([sock], [], [], 0)[0]:
-            self.close()
+    def wake(self):
+        """A small question on the kept connection. If the broker has ended that while it was idle, even in the moment
+        in which it is asked, the question goes out once more, on a new one."""
+        kept = self._connection is not None
+        try:
+            return self.request("GET", "/livez")[0]
+        except Unanswered:
+            if not kept:
+                raise
+        return self.request("GET", "/livez")[0]
 
     def close(self):
         """The next request connects anew."""
