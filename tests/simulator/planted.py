@@ -20,15 +20,15 @@ DEFECTS = [
     ("nack-lost", 1, []),
     ("duplicate-taken", 1, []),
     ("two-holders", 1, []),
-    ("answered-early", 143, ["--weather", "calm", "--pace", "waiting"]),
+    ("answered-early", 1020, ["--weather", "calm", "--pace", "waiting"]),
     ("believed", 3, ["--pace", "polling"]),
-    ("not-announced", 528, ["--weather", "stormy", "--pace", "waiting", "--check-ms", "100000",
+    ("not-announced", 3783, ["--weather", "stormy", "--pace", "waiting", "--check-ms", "100000",
                             "--patience-ms", "2500"]),
     ("held-believed", 10, ["--pace", "waiting"]),
     ("generations-kept", 81, ["--weather", "stormy"]),
     ("group-of-before", 38276710, []),
     ("refused-in-doubt", 183, ["--weather", "stormy", "--pace", "waiting"]),
-    ("carried-unproved", 20, []),
+    ("carried-unproved", 2060, ["--pace", "waiting"]),
     ("carried-stranded", 5, []),
 ]
 
